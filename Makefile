@@ -1,0 +1,81 @@
+# `make` alone lists the targets.  Every target sets up what it needs; the second time it finds it done.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help setup test check lint demo faults bench soak lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(STAMPS)/jars ## Make .venv from the lock, find or install Java 17, resolve the jars
+
+test: setup ## Lint and every test but the slow ones
+	$(BIN)/ruff check .
+	$(PYTEST) -m 'not slow and not soak'
+
+check: setup lint ## Lint, types, unit tests and SQL scripts: the quick round
+	$(BIN)/mypy
+	$(PYTEST) -m 'not slow and not soak' $(wildcard tests/unit tests/scripts)
+
+lint: setup ## Ruff
+	$(BIN)/ruff check .
+
+demo: setup ## Watch a view change while the engine is killed -9, and the topic checked at the end
+	$(BIN)/tailrace demo $(ARGS)
+
+faults: setup ## Kill real engines at every crash point, also the slow cases
+	$(PYTEST) tests/faults $(ARGS)
+
+bench: setup ## Run the benchmarks and print the ratios
+	$(BIN)/python -m benchmarks $(ARGS)
+
+soak: setup ## Steady load for ten minutes: nothing may grow
+	$(PYTEST) -m soak $(ARGS)
+
+lock: $(STAMPS)/python ## Write requirements.lock anew from requirements.in
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-header --no-emit-index-url --no-emit-find-links requirements.in -o requirements.lock
+
+clean: ## Remove .venv and what tools left behind (the jars' cache stays)
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The steps of `setup`, each done once: a stamp inside .venv remembers it, so that removing .venv forgets all.
+
+$(STAMPS)/python:
+	@python=""; \
+	for candidate in python3 python3.13 python3.12 python3.11; do \
+	  if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then \
+	    python="$$candidate"; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "error: Tailrace needs Python 3.11, 3.12 or 3.13, and found none of them on PATH" >&2; exit 1; fi; \
+	echo "setup 1/4: $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv $(VENV) || { \
+	  echo "error: could not make a virtual environment.  On Debian: apt-get install python3-venv" >&2; exit 1; }
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/packages: requirements.lock | $(STAMPS)/python
+	@echo "setup 2/4: packages from requirements.lock (Spark alone is 400 MB)"
+	$(BIN)/python -m pip install --require-hashes -r requirements.lock
+	@touch $@
+
+$(STAMPS)/tailrace: pyproject.toml | $(STAMPS)/packages
+	@echo "setup 3/4: tailrace itself"
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+$(STAMPS)/jars: src/tailrace/jars.py $(STAMPS)/packages $(STAMPS)/tailrace
+	@echo "setup 4/4: Java and jars"
+	$(BIN)/python -m tailrace.java --install
+	$(BIN)/python -m tailrace.jars
+	@touch $@

@@ -1,0 +1,51 @@
+"""What the catalog holds: named items, each the statement that made it and what followed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailrace.plan.nodes import Key, Node
+from tailrace.types.core import Schema
+
+DEFAULT_DATABASE = "materialize"
+DEFAULT_SCHEMA = "public"
+DEFAULT_CLUSTER = "quickstart"
+RELATIONS = ("table", "source", "view", "materialized view", "system table")
+
+
+@dataclass(frozen=True, slots=True)
+class FullName:
+    database: str
+    schema: str
+    item: str
+
+    def __str__(self) -> str:
+        return f"{self.database}.{self.schema}.{self.item}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """`statement` is the parsed CREATE statement; `create_sql` prints it with full names and is what is stored.
+
+    `facts` are durable decisions of the moment of creation (the tick, start offsets): small JSON values.
+    Relations have a `schema`; views a `plan`; `keys` and `append_only` are what the planner could prove.
+    """
+
+    id: str
+    kind: str
+    name: FullName
+    statement: Any
+    create_sql: str
+    depends_on: frozenset[str] = frozenset()
+    schema: Schema | None = None
+    plan: Node | None = None
+    keys: frozenset[Key] = frozenset()
+    append_only: bool = False
+    cluster: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def number(self) -> int:
+        return int(self.id[1:])

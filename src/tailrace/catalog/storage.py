@@ -1,0 +1,95 @@
+"""The catalog on disk: one row an item, with its CREATE statement; read back by parsing and planning it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tailrace.catalog.database import Database
+from tailrace.catalog.items import FullName, Item
+from tailrace.secret import Secret
+from tailrace.testing.crash import crash_point
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stored:
+    """An item as it was written; `create_sql` must still be parsed."""
+
+    id: str
+    kind: str
+    name: FullName
+    create_sql: str
+    facts: dict[str, Any]
+
+
+class Storage:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def next_id(self) -> str:
+        """From one counter for all kinds; an id is never used twice, not even after a DROP."""
+        with self._database.transaction() as sql:
+            sql.execute("INSERT OR IGNORE INTO facts VALUES ('next_id', '1')")
+            [[number]] = sql.execute("SELECT value FROM facts WHERE name = 'next_id'").fetchall()
+            sql.execute("UPDATE facts SET value = ? WHERE name = 'next_id'", (str(int(number) + 1),))
+        return f"u{number}"
+
+    def add(self, item: Item, secret: Secret | None = None) -> None:
+        """On return the item exists, whatever happens next."""
+        crash_point("ddl.before_commit")
+        with self._database.transaction() as sql:
+            name = item.name
+            facts = json.dumps(dict(item.facts))
+            values = (item.id, item.number, item.kind, name.database, name.schema, name.item, item.create_sql, facts)
+            sql.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            if secret is not None:
+                sql.execute("INSERT OR REPLACE INTO secrets VALUES (?, ?)", (item.id, secret.reveal()))
+        crash_point("ddl.after_commit")
+
+    def remove(self, ids: Iterable[str]) -> None:
+        with self._database.transaction() as sql:
+            for id in ids:
+                for table in ("items", "secrets", "comments"):
+                    sql.execute(f"DELETE FROM {table} WHERE id = ?", (id,))
+
+    def replace(self, item: Item) -> None:
+        """The same item under another name or with other facts."""
+        with self._database.transaction() as sql:
+            sql.execute(
+                "UPDATE items SET schema = ?, name = ?, create_sql = ?, facts = ? WHERE id = ?",
+                (item.name.schema, item.name.item, item.create_sql, json.dumps(dict(item.facts)), item.id),
+            )
+
+    def items(self) -> list[Stored]:
+        """In order of creation: what an item needs comes before it."""
+        with self._database.transaction() as sql:
+            rows = sql.execute(
+                "SELECT id, kind, database, schema, name, create_sql, facts FROM items ORDER BY number"
+            ).fetchall()
+        return [
+            Stored(id=id, kind=kind, name=FullName(d, s, n), create_sql=text, facts=json.loads(facts))
+            for id, kind, d, s, n, text, facts in rows
+        ]
+
+    def secret(self, id: str) -> Secret:
+        with self._database.transaction() as sql:
+            [[value]] = sql.execute("SELECT value FROM secrets WHERE id = ?", (id,)).fetchall()
+        return Secret(value)
+
+    def set_secret(self, id: str, value: Secret) -> None:
+        with self._database.transaction() as sql:
+            sql.execute("UPDATE secrets SET value = ? WHERE id = ?", (value.reveal(), id))
+
+    def comments(self) -> dict[tuple[str, int], str]:
+        """(id, column number from 1, or 0 for the item itself) → comment."""
+        with self._database.transaction() as sql:
+            rows = sql.execute("SELECT id, place, comment FROM comments").fetchall()
+        return {(id, place): comment for id, place, comment in rows}
+
+    def comment(self, id: str, place: int, comment: str | None) -> None:
+        with self._database.transaction() as sql:
+            sql.execute("DELETE FROM comments WHERE id = ? AND place = ?", (id, place))
+            if comment is not None:
+                sql.execute("INSERT INTO comments VALUES (?, ?, ?)", (id, place, comment))

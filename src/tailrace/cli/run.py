@@ -1,0 +1,61 @@
+"""`tailrace run FILE.sql`: a script without a server.
+
+Its statements run one after the other.  Then it goes on for as long as something can still change: until every input
+is bounded and done, or Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from tailrace.cli.options import add_engine_options, pace
+from tailrace.cli.table import print_rows
+from tailrace.engine.engine import Engine
+from tailrace.errors import TailraceError
+from tailrace.spark import build_session
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser("run", help="run a SQL script without a server")
+    parser.add_argument("file", type=Path, metavar="FILE.sql")
+    parser.add_argument("--data-dir", type=Path, metavar="D", help="where everything durable is kept (default: nowhere)")
+    add_engine_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    text = options.file.read_text()
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    spark = build_session(options.master, options.driver_memory)
+    with Engine(spark, options.data_dir, pace=pace(options)) as engine:
+        _execute(engine, text, options.file)
+        while not stopping.is_set() and engine.has_unbounded_inputs() and engine.loop.failure is None:
+            stopping.wait(0.2)
+        engine.settle()
+    spark.stop()
+    return 0
+
+
+def _execute(engine: Engine, text: str, file: Path) -> None:
+    session = engine.session()
+    for statement in session.split(text):
+        try:
+            result = session.execute(session.prepare(statement))
+            rows = list(result.rows)
+        except TailraceError as error:
+            line = text.count("\n", 0, error.position or len(statement) - len(statement.lstrip())) + 1
+            error.detail = f"{file}:{line}" + (f"\n{error.detail}" if error.detail else "")
+            raise
+        for notice in result.notices:
+            sys.stderr.write(f"{notice.severity}:  {notice.message}\n")
+        if result.columns is not None:
+            print_rows(result.columns, rows)
+        else:
+            sys.stdout.write(result.tag + "\n")

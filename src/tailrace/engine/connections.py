@@ -1,0 +1,97 @@
+"""Connections as clients need them: options of the statement, secrets looked up, defaults filled in."""
+
+from __future__ import annotations
+
+import urllib.request
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException
+
+from tailrace.catalog.items import Item
+from tailrace.errors import NotSupported, SqlError, Unavailable
+from tailrace.kafka.admin import Topics
+from tailrace.kafka.connection import KafkaConnection
+from tailrace.kafka.failures import Attempt, translate
+from tailrace.secret import Secret
+from tailrace.sql.names import SecretRef
+from tailrace.statements.connections.csr import CsrDetails
+from tailrace.statements.connections.kafka import KafkaDetails
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+
+_ANSWER_SECONDS = 10.0
+
+
+def kafka(engine: Engine, item: Item) -> KafkaConnection:
+    """The Kafka connection of a catalog item, ready to use."""
+    details = item.statement.details
+    if not isinstance(details, KafkaDetails):
+        raise SqlError(f"{item.name} is not a KAFKA CONNECTION", sqlstate="42809")
+    for option, name in (("SSH TUNNEL", details.ssh_tunnel), ("AWS PRIVATELINK", details.aws_privatelink)):
+        if name is not None:
+            raise NotSupported(f"{option} of Kafka connections not yet supported")
+    if details.aws_connection is not None:
+        raise NotSupported("AWS CONNECTION of Kafka connections not yet supported")
+    return KafkaConnection(
+        id=item.id,
+        name=item.name.item,
+        brokers=tuple(broker.address for broker in details.brokers),
+        security_protocol=details.security_protocol,
+        sasl_mechanism=details.sasl_mechanism,
+        sasl_username=_reveal(engine, details.sasl_username),
+        sasl_password=_reveal(engine, details.sasl_password),
+        ssl_key=_reveal(engine, details.ssl_key),
+        ssl_certificate=_reveal(engine, details.ssl_certificate),
+        ssl_certificate_authority=_reveal(engine, details.ssl_certificate_authority),
+        progress_topic=details.progress_topic or f"_materialize-progress-{engine.region}-{item.id}",
+        progress_topic_replication_factor=details.progress_topic_replication_factor,
+    )
+
+
+def _reveal(engine: Engine, value: str | SecretRef | None) -> Secret | None:
+    if value is None or isinstance(value, str):
+        return None if value is None else Secret(value)
+    item = engine.catalog.expect(value.name.parts, ("secret",), value.name.position)
+    return engine.storage.secret(item.id)
+
+
+def secrets_of(engine: Engine, details: KafkaDetails | CsrDetails) -> frozenset[str]:
+    """Ids of the secrets that a connection needs: it depends on them."""
+    found = set()
+    for given in details.options.given:
+        if isinstance(given.value, SecretRef):
+            name = given.value.name
+            found.add(engine.catalog.expect(name.parts, ("secret",), name.position).id)
+    return frozenset(found)
+
+
+def validate(engine: Engine, item: Item) -> None:
+    """Connects as a source or sink would.  Raises what went wrong."""
+    details = item.statement.details
+    if isinstance(details, KafkaDetails):
+        _check_kafka(kafka(engine, item))
+    else:
+        _check_registry(details)
+
+
+def _check_kafka(connection: KafkaConnection) -> None:
+    try:
+        Topics(connection).client.list_topics(timeout=_ANSWER_SECONDS)
+    except KafkaException as error:
+        attempt = Attempt(connection=connection, doing=f'connecting as "{connection.name}"')
+        raise translate(error, attempt) from error
+
+
+def _check_registry(details: CsrDetails) -> None:
+    """GET /subjects, with the user's name and password if there are any."""
+    url = details.url.rstrip("/") + "/subjects"
+    try:
+        with urllib.request.urlopen(url, timeout=_ANSWER_SECONDS) as answer:
+            answer.read()
+    except OSError as error:
+        raise Unavailable(
+            "CONFLUENT SCHEMA REGISTRY validation: list subjects failed",
+            detail=f"{url}: {error}",
+            hint="WITH (VALIDATE = false) creates the connection without trying it.",
+        ) from error

@@ -1,0 +1,120 @@
+"""From a CREATE statement to a catalog item.  Pure: nothing outside is asked or changed.
+
+Used when the statement runs, and again at every start with the stored text; both give the same item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tailrace.catalog.items import FullName, Item
+from tailrace.errors import DuplicateColumn, SqlError
+from tailrace.plan.append_only import is_append_only
+from tailrace.plan.bind import BoundQuery
+from tailrace.plan.expressions import Ref
+from tailrace.plan.keys import infer_keys
+from tailrace.plan.nodes import Node, Project, Scan
+from tailrace.plan.subqueries import scans
+from tailrace.sql.names import Name
+from tailrace.types.core import Column, Schema
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+    from tailrace.statements.create_materialized_view import CreateMaterializedView
+    from tailrace.statements.create_table import CreateTable
+    from tailrace.statements.create_view import CreateView
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Identity:
+    """Who the new item is: decided once, and stored."""
+
+    id: str
+    name: FullName
+    facts: Mapping[str, Any]
+
+
+def table(session: EngineSession, statement: CreateTable, identity: Identity) -> Item:
+    schema = tuple(Column(c.name, c.type, not c.not_null) for c in statement.columns)
+    places = {column.name: i for i, column in enumerate(schema)}
+    keys = frozenset(frozenset(places[name] for name in key.columns) for key in statement.keys)
+    return _item(session, statement, identity, kind="table", schema=schema, keys=keys)
+
+
+def view(session: EngineSession, statement: CreateView, identity: Identity) -> Item:
+    bound = session.bind(statement.query)
+    node = named(bound, statement.columns, statement.name)
+    return _item(session, statement, identity, kind="view", schema=node.schema, plan=node, keys=infer_keys(node))
+
+
+def materialized_view(session: EngineSession, statement: CreateMaterializedView, identity: Identity) -> Item:
+    bound = session.bind(statement.query)
+    if bound.volatile:
+        raise SqlError(
+            f"cannot materialize call to {bound.volatile[0]}",
+            detail="A materialized view is a function of its inputs only.",
+            hint="Remove the call, or use a plain view.",
+            sqlstate="42P17",
+        )
+    node = named(bound, statement.columns, statement.name)
+    schema = _asserted(node.schema, statement.assert_not_null)
+    return _item(
+        session,
+        statement,
+        identity,
+        kind="materialized view",
+        schema=schema,
+        plan=node,
+        keys=infer_keys(node),
+        append_only=is_append_only(node),
+        cluster=statement.cluster or session.variables.get("cluster"),
+    )
+
+
+def named(bound: BoundQuery, columns: tuple[str, ...], name: Name) -> Node:
+    """The plan of a view: hidden columns cut off, its own column names given, and no name twice."""
+    schema = bound.node.schema[: bound.visible]
+    if len(columns) > len(schema):
+        raise SqlError(
+            f'view "{name}" has {len(columns)} column names, its query {len(schema)} columns',
+            position=name.position,
+            sqlstate="42601",
+        )
+    names = [*columns, *(column.name for column in schema[len(columns) :])]
+    for i, each in enumerate(names):
+        if each in names[:i]:
+            raise DuplicateColumn(f'column "{each}" specified more than once')
+    if len(schema) == len(bound.node.schema) and names == [column.name for column in schema]:
+        return bound.node
+    refs = tuple(Ref(index=i, type=c.type, nullable=c.nullable) for i, c in enumerate(schema))
+    return Project(input=bound.node, expressions=refs, names=tuple(names))
+
+
+def _asserted(schema: Schema, names: tuple[str, ...]) -> Schema:
+    for name in names:
+        if name not in [column.name for column in schema]:
+            raise SqlError(f'column "{name}" in ASSERT NOT NULL option not found', sqlstate="42703")
+    return tuple(replace(c, nullable=c.nullable and c.name not in names) for c in schema)
+
+
+def _item(session: EngineSession, statement: Any, identity: Identity, **fields: Any) -> Item:
+    plan = fields.get("plan")
+    below = frozenset() if plan is None else frozenset(scan.relation for scan in scans(plan))
+    mentioned = frozenset() if plan is None else session.used()
+    return Item(
+        id=identity.id,
+        name=identity.name,
+        facts=identity.facts,
+        statement=statement,
+        create_sql=statement.create_sql(session.printer()),
+        depends_on=below | mentioned,
+        **fields,
+    )
+
+
+def scan_of(item: Item) -> Scan:
+    """A relation of the catalog as a leaf of plans."""
+    assert item.schema is not None
+    return Scan(relation=item.id, schema=item.schema, keys=item.keys, append_only=item.append_only)

@@ -1,0 +1,195 @@
+"""INSERT, UPDATE, DELETE: a statement becomes the change of one table at one tick, and returns when that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tailrace.catalog.items import Item
+from tailrace.engine import queries
+from tailrace.engine.context import Arguments
+from tailrace.engine.contents import wait_until_filled
+from tailrace.engine.define import scan_of
+from tailrace.engine.rows import arrow_schema
+from tailrace.errors import NotNullViolation, SqlError, UnknownColumn
+from tailrace.plan.bind import BoundQuery, assign, bind_scalar
+from tailrace.plan.expressions import Expression, Literal, Ref
+from tailrace.plan.nodes import Filter, Node, Project
+from tailrace.plan.parse import parse_expression
+from tailrace.sql.names import QueryText
+from tailrace.types.core import BIGINT, BOOLEAN, Column, SqlType
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+    from tailrace.statements.delete import Delete
+    from tailrace.statements.insert import Insert
+    from tailrace.statements.update import Update
+
+
+def plan_insert(
+    session: EngineSession, statement: Insert, parameters: Sequence[SqlType | None] = ()
+) -> BoundQuery:
+    """The query whose rows are the table's new rows, all columns in their places."""
+    table = session.resolve(statement.table, "table")
+    assert table.schema is not None
+    names = [column.name for column in table.schema]
+    targets = statement.columns or tuple(names)
+    for target in targets:
+        if target not in names:
+            raise UnknownColumn(
+                f'column "{target}" of relation "{table.name.item}" does not exist',
+                position=statement.columns_position,
+            )
+    text = statement.query or QueryText("SELECT")
+    bound = session.bind(text, _hinted(parameters, table, targets, text))
+    given = bound.visible if statement.query is not None else 0
+    if given > len(targets) or (statement.columns and given < len(targets)):
+        more = "more" if given > len(targets) else "fewer"
+        raise SqlError(f"INSERT has {more} expressions than target columns", sqlstate="42601")
+    places = {target: i for i, target in enumerate(targets[:given])}
+    row = tuple(_value(session, table, i, places, bound.node) for i in range(len(names)))
+    node = Project(input=bound.node, expressions=row, names=tuple(names))
+    return BoundQuery(node=node, order_by=(), parameters=bound.parameters, volatile=(), visible=len(names))
+
+
+def _hinted(
+    parameters: Sequence[SqlType | None], table: Item, targets: Sequence[str], query: QueryText
+) -> Sequence[SqlType | None]:
+    """`VALUES ($1, $2)`: a parameter alone in a place has the type of the column there."""
+    words = query.text.replace("(", " ").replace(")", " ").replace(",", " ").split()
+    assert table.schema is not None
+    types = {column.name: column.type for column in table.schema}
+    if not words or words[0].upper() != "VALUES" or any(not word.startswith("$") for word in words[1:]):
+        return parameters
+    hints: list[SqlType | None] = [None] * (len(words) - 1)
+    for place, word in enumerate(words[1:]):
+        number = int(word[1:]) - 1
+        if number < len(hints):
+            hints[number] = types[targets[place % len(targets)]]
+    return [given or hint for given, hint in zip([*parameters, *[None] * len(hints)], hints, strict=False)]
+
+
+def _value(session: EngineSession, table: Item, place: int, given: dict[str, int], node: Node) -> Expression:
+    """What goes into one column: the query's value, the column's default, or NULL."""
+    assert table.schema is not None
+    column = table.schema[place]
+    if column.name in given:
+        i = given[column.name]
+        source = node.schema[i]
+        return assign(Ref(index=i, type=source.type, nullable=source.nullable), column.type)
+    default = table.statement.columns[place].default
+    if default is None:
+        return Literal(text=None, type=column.type)
+    return assign(bind_scalar(parse_expression(default.text), (), session.engine.catalog), column.type)
+
+
+def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> int:
+    table = session.resolve(statement.table, "table")
+    bound = plan_insert(session, statement, [type for type, _ in arguments])
+    wait_until_filled(session.engine, bound.node)
+    return _change(session, table, lambda: _weighted(table, queries.collect(session, bound, arguments), 1))
+
+
+def new_rows(session: EngineSession, table: Item, statement: Insert, weight: int) -> pa.Table:
+    """The rows of an INSERT with a weight, not inserted.  Runs one Spark job."""
+    return _weighted(table, queries.collect(session, plan_insert(session, statement), ()), weight)
+
+
+def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> int:
+    table = session.resolve(statement.table, "table")
+    rows = _selected(session, table, statement.where)
+    bound = _whole(rows)
+    wait_until_filled(session.engine, bound.node)
+    return _change(session, table, lambda: _weighted(table, queries.collect(session, bound, arguments), -1))
+
+
+def update(session: EngineSession, statement: Update, arguments: Arguments) -> int:
+    """The rows of the condition leave as they were and come back as they are set, at the same tick."""
+    table = session.resolve(statement.table, "table")
+    assert table.schema is not None
+    changed = {each.column: each for each in statement.assignments}
+    for each in statement.assignments:
+        if each.column not in [column.name for column in table.schema]:
+            message = f'column "{each.column}" of relation "{table.name.item}" does not exist'
+            raise UnknownColumn(message, position=each.position)
+    rows = _selected(session, table, statement.where)
+    old = _refs(table)
+    new = tuple(
+        assign(_scalar(session, table, changed[c.name].value), c.type) if c.name in changed else ref
+        for c, ref in zip(table.schema, old, strict=True)
+    )
+    names = tuple(f"c{i}" for i in range(2 * len(old)))
+    bound = _whole(Project(input=rows, expressions=(*old, *new), names=names))
+    wait_until_filled(session.engine, bound.node)
+
+    def both() -> pa.Table:
+        found = queries.collect(session, bound, arguments)
+        before, after = found.select(names[: len(old)]), found.select(names[len(old) :])
+        return pa.concat_tables([_weighted(table, before, -1), _weighted(table, after, 1)])
+
+    return _change(session, table, both)
+
+
+def _selected(session: EngineSession, table: Item, where: QueryText | None) -> Node:
+    scan = scan_of(table)
+    if where is None:
+        return scan
+    return Filter(input=scan, predicate=assign(_scalar(session, table, where), BOOLEAN))
+
+
+def _scalar(session: EngineSession, table: Item, text: QueryText) -> Expression:
+    assert table.schema is not None
+    return bind_scalar(parse_expression(text.text, text.start), table.schema, session.engine.catalog)
+
+
+def _refs(table: Item) -> tuple[Ref, ...]:
+    return tuple(Ref(index=i, type=c.type, nullable=c.nullable) for i, c in enumerate(table.schema or ()))
+
+
+def _whole(node: Node) -> BoundQuery:
+    return BoundQuery(node=node, order_by=(), parameters=(), volatile=(), visible=len(node.schema))
+
+
+def _change(session: EngineSession, table: Item, make: Callable[[], pa.Table]) -> int:
+    """Runs `make` between two ticks, so that nothing moves under it; its rows are the next tick.
+
+    Returns how many rows were inserted, or deleted, or updated.
+    """
+    counted = 0
+
+    def work() -> dict[str, pa.Table]:
+        nonlocal counted
+        rows = make()
+        _check_not_null(table, rows)
+        counted = _rows_affected(rows)
+        return {table.id: rows} if rows.num_rows else {}
+
+    session.engine.loop.change(work)
+    return counted
+
+
+def _weighted(table: Item, rows: pa.Table, weight: int) -> pa.Table:
+    """Rows as the tick log keeps them: c0 …, weight, of exactly the types that Spark gives the table."""
+    assert table.schema is not None
+    schema = arrow_schema((*table.schema, Column("weight", BIGINT)))
+    schema = pa.schema([*list(schema)[:-1], pa.field("weight", pa.int64())])
+    weights = pa.repeat(pa.scalar(weight, pa.int64()), rows.num_rows)
+    arrays = [*(column.cast(field.type) for column, field in zip(rows.columns, schema, strict=False)), weights]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _check_not_null(table: Item, rows: pa.Table) -> None:
+    weights = rows["weight"]
+    for i, column in enumerate(table.schema or ()):
+        if column.nullable or rows.column(i).null_count == 0:
+            continue
+        if pc.any(pc.and_(pc.is_null(rows.column(i)), pc.greater(weights, 0))).as_py():
+            raise NotNullViolation(f'null value in column "{column.name}" violates not-null constraint')
+
+
+def _rows_affected(rows: pa.Table) -> int:
+    weights = rows["weight"].to_numpy()
+    return int(max(weights[weights > 0].sum(), -weights[weights < 0].sum(), 0))

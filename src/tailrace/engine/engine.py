@@ -1,0 +1,163 @@
+"""The engine: everything between SQL text and the outside world, in one process.
+
+    with Engine(spark, data_dir="pipeline") as engine:
+        engine.sql("CREATE TABLE bids (item int, price int)")
+        engine.sql("INSERT INTO bids VALUES (1, 30)")
+        engine.table("bids").show()
+
+Opening it recovers: after any end of an earlier process, also `kill -9`, it goes on where that one stopped.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from tailrace.catalog.catalog import Catalog
+from tailrace.catalog.database import Database, temporary_directory
+from tailrace.catalog.items import Item
+from tailrace.catalog.storage import Storage
+from tailrace.engine import system
+from tailrace.engine.contents import reading, text_of
+from tailrace.engine.running import Running
+from tailrace.engine.session import EngineSession
+from tailrace.engine.subscription import Change, Subscription
+from tailrace.ivm.views import Views
+from tailrace.plan.nodes import Scan
+from tailrace.secret import Secret
+from tailrace.spark import configure
+from tailrace.state import checkpoint
+from tailrace.state.store import Store
+from tailrace.ticks.cluster import Cluster
+from tailrace.ticks.log import TickLog
+from tailrace.ticks.loop import Loop, Pace
+from tailrace.ticks.recovery import recover
+from tailrace.ticks.status import Statuses
+
+
+class Engine:
+    """One data directory, opened.  Without `data_dir` everything is gone when the engine closes."""
+
+    def __init__(self, spark: SparkSession, data_dir: str | Path | None = None, *, pace: Pace | None = None) -> None:
+        self._temporary = data_dir is None
+        self.directory = temporary_directory() if data_dir is None else Path(data_dir).absolute()
+        self.database = Database(self.directory)
+        self.region = self.database.region
+        self.storage = Storage(self.database)
+        self.spark = configure(spark.newSession())
+        self.views = Views(self.spark)
+        state = self.directory / "state"
+        state.mkdir(exist_ok=True)
+        self.store = Store(views=self.views, directory=state)
+        self.statuses = Statuses()
+        self.log = TickLog(self.database)
+        self.cluster = Cluster(store=self.store, log=self.log, statuses=self.statuses)
+        self.catalog = Catalog()
+        for item in system.items():
+            self.catalog = self.catalog.with_item(item)
+        self.lock = threading.RLock()  # held while the catalog changes
+        self.running = Running(self)
+        self._recover()
+        self.loop = Loop(self.cluster, pace or Pace())
+        self.loop.start()
+
+    def _recover(self) -> None:
+        tick, frontiers = checkpoint.load(self.store)
+        self.running.frontiers = frontiers
+        for stored in self.storage.items():
+            item = self.running.restore(stored)
+            self.catalog = self.catalog.with_item(item)
+            self.running.start(item)
+        self.cluster.dataflow.keep_only(self.cluster.roots())
+        recover(self.cluster, tick)
+
+    # ── the catalog ──
+
+    def add(self, item: Item, secret: Secret | None = None) -> None:
+        """Makes `item` exist: in the catalog, durably, and in the tick loop."""
+        with self.lock:
+            catalog = self.catalog.with_item(item)
+            self.storage.add(item, secret)
+            self.catalog = catalog
+        if item.kind in ("source", "table", "materialized view", "sink"):
+            self.loop.do(lambda: self.running.start(item))
+
+    def drop(self, ids: set[str]) -> None:
+        with self.lock:
+            self.storage.remove(ids)
+            self.catalog = self.catalog.without(ids)
+        self.loop.do(lambda: self.running.stop(ids))
+
+    def swap(self, old: Item, new: Item) -> None:
+        """The same item after an ALTER."""
+        with self.lock:
+            catalog = self.catalog.without({old.id}).with_item(replace(new, id=old.id))
+            self.storage.replace(new)
+            self.catalog = catalog
+
+    # ── for programs ──
+
+    def session(self) -> EngineSession:
+        return EngineSession(self)
+
+    def sql(self, text: str) -> pa.Table | None:
+        """Runs the statements of `text`; the rows of the last one, if it has any, under their own column names."""
+        answer: pa.Table | None = None
+        session = self.session()
+        for result in session.sql(text):
+            batches = list(result.rows)
+            answer = None
+            if result.columns is not None:
+                answer = session.as_table(result, batches)
+        return answer
+
+    def table(self, name: str) -> DataFrame:
+        """A relation as of the last tick, as a DataFrame with the relation's own column names.
+
+        It stays what it is while views move on: its rows are read now, by one Spark job, and kept by Spark.
+        """
+        relation = self.catalog.relation(self.session().parse_name(name).parts, None)
+        node = relation.plan or Scan(relation=relation.id, schema=relation.schema)
+        with reading(self, node) as t:
+            rows = self.spark.sql(text_of(self, node, t)).localCheckpoint(eager=True)
+        return rows.toDF(*(column.name for column in relation.schema))
+
+    def subscribe(self, query: str) -> Iterator[Change]:
+        """The changes of a relation or query as they happen, beginning with its content.  Never ends by itself."""
+        subscription = Subscription.open(self, self.session().plan_subscription(query))
+        return subscription.changes()
+
+    def has_unbounded_inputs(self) -> bool:
+        """Something outside may still bring new rows."""
+        return bool(self.cluster.sources)
+
+    def settle(self) -> None:
+        """Waits for one more tick: whatever was said before is done, sinks included."""
+        self.loop.change(dict)
+
+    def close(self) -> None:
+        """Ends after the tick in progress; nothing is lost."""
+        self.loop.stop()
+        for delivery in self.cluster.deliveries.values():
+            delivery.sink.close()
+        for source in self.cluster.sources.values():
+            source.close()
+        self.running.close()
+        self.database.close()
+        if self._temporary:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

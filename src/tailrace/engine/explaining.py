@@ -1,0 +1,69 @@
+"""EXPLAIN: the operators of a query, the rule that keeps each up to date, and the state it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailrace.engine.define import scan_of
+from tailrace.engine.rows import rows_of
+from tailrace.errors import NotSupported
+from tailrace.ivm.dataflow import Dataflow
+from tailrace.ivm.operator import Operator
+from tailrace.ivm.rules.arrange import Arranged
+from tailrace.plan.explain import explain
+from tailrace.plan.keys import infer_keys
+from tailrace.plan.nodes import Node
+from tailrace.state.store import Store
+from tailrace.statements.contract import Result
+from tailrace.types.core import TEXT, Column, Schema
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+    from tailrace.engine.session import EngineSession
+    from tailrace.statements.explain import ExplainPlan
+
+COLUMNS: Schema = (Column("plan", TEXT, nullable=False),)
+
+
+def plan(session: EngineSession, statement: ExplainPlan) -> Result:
+    """No Spark job; nothing is created."""
+    node = _node(session, statement)
+    text = explain(node, _Annotations(session.engine, node))
+    keys = sorted(sorted(node.schema[i].name for i in key) for key in infer_keys(node))
+    shown = ", ".join("(" + ", ".join(key) + ")" for key in keys) or "none"
+    return Result(tag="EXPLAIN", columns=COLUMNS, rows=rows_of(COLUMNS, [(f"{text}\nkeys: {shown}",)]))
+
+
+def _node(session: EngineSession, statement: ExplainPlan) -> Node:
+    if statement.name is not None:
+        item = session.resolve(statement.name, str(statement.kind))
+        return item.plan or scan_of(item)
+    query = getattr(statement.statement, "query", None)
+    if query is None:
+        raise NotSupported(f"EXPLAIN {type(statement.statement).__name__} not yet supported")
+    return session.bind(query).node
+
+
+class _Annotations:
+    """What EXPLAIN writes beside a node: its rule, and the rows of state it holds now."""
+
+    def __init__(self, engine: Engine, node: Node) -> None:
+        # A dataflow of its own: explaining must not leave operators or traces behind.
+        store = Store(views=engine.views, directory=engine.store.directory, traces=dict(engine.store.traces))
+        self._living = engine.store.traces
+        dataflow = Dataflow(store, engine.cluster.leaf)
+        self._rules: dict[Node, str] = {}
+        self._note(dataflow.operator(node))
+
+    def _note(self, operator: Operator | Arranged) -> None:
+        if isinstance(operator, Arranged):
+            self._note(operator.input)
+            return
+        rows = sum(self._living[trace.id].rows for trace in operator.traces() if trace.id in self._living)
+        state = f", {rows:,} rows of state" if operator.traces() else ""
+        self._rules.setdefault(operator.node, f"[{operator.rule}{state}]")
+        for below in operator.below:
+            self._note(below)
+
+    def __call__(self, node: Node) -> str:
+        return self._rules.get(node, "")

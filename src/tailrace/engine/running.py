@@ -1,0 +1,122 @@
+"""From catalog items to things that run: inputs, maintained views and deliveries of the cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tailrace.catalog.items import Item
+from tailrace.catalog.storage import Stored
+from tailrace.engine import sinks, sources, system
+from tailrace.engine.define import Identity, scan_of
+from tailrace.errors import InternalError
+from tailrace.plan.nodes import Scan
+from tailrace.plan.subqueries import scans
+from tailrace.state.checkpoint import Frontiers
+from tailrace.statements.registry import parse_statement
+from tailrace.ticks.deliver import Delivery
+from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, table_trace, upsert_trace
+from tailrace.types.core import BEGINNING, Tick
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+
+
+class Running:
+    """Called by the tick loop's thread, or before it has started."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.frontiers: Frontiers = {}
+        self.offsets = sources.SharedOffsets()
+
+    def restore(self, stored: Stored) -> Item:
+        """The item of a stored CREATE statement: parsed and planned again."""
+        identity = Identity(id=stored.id, name=stored.name, facts=stored.facts)
+        if stored.kind == "secret":
+            return Item(id=stored.id, kind="secret", name=stored.name, statement=None, create_sql=stored.create_sql)
+        if "dead_letters_of" in stored.facts:
+            return sources.dead_letters(self._engine.catalog.items[stored.facts["dead_letters_of"]], identity)
+        statement = parse_statement(stored.create_sql.rstrip().removesuffix(";"))
+        define = getattr(sys.modules[type(statement).__module__], "define", None)
+        if define is None:
+            raise InternalError(f"the catalog holds {stored.kind} {stored.name}, which cannot be made again")
+        item: Item = define(statement, self._engine.session(), identity)
+        return item
+
+    def start(self, item: Item) -> None:
+        match item.kind:
+            case "table":
+                self._start_table(item)
+            case "source":
+                self._start_source(item)
+            case "materialized view":
+                assert item.plan is not None
+                reads = tuple(dict.fromkeys(scan.relation for scan in scans(item.plan)))
+                self._engine.cluster.maintain(item.id, str(item.name), item.plan, reads)
+            case "sink":
+                self._start_sink(item)
+            case _:
+                pass  # connections, secrets and views do not run
+
+    def _start_table(self, item: Item) -> None:
+        engine, scan = self._engine, scan_of(item)
+        trace = table_trace(engine.store, scan)
+        engine.cluster.inputs[item.id] = TableInput(node=scan, log=engine.log, store=engine.store, trace=trace)
+
+    def _start_source(self, item: Item) -> None:
+        engine, scan = self._engine, scan_of(item)
+        cluster = engine.cluster
+        if "dead_letters_of" in item.facts:
+            owner = item.facts["dead_letters_of"]
+            cluster.inputs[item.id] = LogInput(
+                node=scan,
+                source=cluster.sources[owner],
+                log=engine.log,
+                views=engine.views,
+                positions=owner,
+                dead_letters=True,
+            )
+            return
+        source = sources.open_source(engine, item, self.offsets)
+        cluster.sources[item.id] = source
+        engine.statuses.note(item.id, "starting")
+        if not engine.log.position(item.id, Tick(1)):
+            engine.log.start(item.id, BEGINNING, source.start())
+        if sources.is_upsert(item):
+            cluster.inputs[item.id] = UpsertInput(
+                node=scan, source=source, log=engine.log, store=engine.store, trace=upsert_trace(engine.store, scan)
+            )
+        else:
+            cluster.inputs[item.id] = LogInput(
+                node=scan, source=source, log=engine.log, views=engine.views, positions=item.id
+            )
+
+    def _start_sink(self, item: Item) -> None:
+        engine = self._engine
+        [relation] = [engine.catalog.items[id] for id in item.depends_on if id == item.facts["from"]]
+        kept, written = self.frontiers.get(item.id, (BEGINNING, BEGINNING))
+        engine.cluster.deliveries[item.id] = Delivery(
+            id=item.id,
+            name=str(item.name),
+            relation=relation.id,
+            root=engine.cluster.dataflow.operator(scan_of(relation)),
+            sink=sinks.open_sink(engine, item, relation),
+            start=Tick(item.facts["start"]),
+            kept=kept,
+            written=written,
+        )
+        engine.statuses.note(item.id, "starting")
+
+    def stop(self, ids: Iterable[str]) -> None:
+        gone = set(ids)
+        self._engine.cluster.drop(gone)
+        self._engine.log.drop(gone)
+
+    def system_view(self, scan: Scan) -> str:
+        """A system table's rows, as a view that lives as long as the reader."""
+        return system.view_of(self._engine, scan)
+
+    def close(self) -> None:
+        self.offsets.close()

@@ -1,0 +1,223 @@
+"""One client's conversation with the engine: text in, results out.  Implements statements/contract.Session."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tailrace.catalog.catalog import Catalog
+from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
+from tailrace.engine.define import Identity
+from tailrace.engine.variables import Variables
+from tailrace.errors import DuplicateObject, NotSupported, SqlError, WrongObjectType
+from tailrace.plan.bind import BoundQuery, bind_query
+from tailrace.plan.names import Relation
+from tailrace.plan.nodes import Node
+from tailrace.plan.parse import parse_query
+from tailrace.secret import Secret
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.parser import Parser, split
+from tailrace.sql.unparse import Printer
+from tailrace.statements.contract import Notice, Prepared, Result
+from tailrace.statements.registry import parse_statement
+from tailrace.types.core import SqlType
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+
+
+class Recorder:
+    """The catalog as the binder sees it, with a note of what it asked for."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self.used: set[str] = set()
+
+    def relation(self, parts: tuple[str, ...], position: int | None) -> Relation:
+        found = self._catalog.relation(parts, position)
+        self.used.add(found.id)
+        return found
+
+    def similar(self, name: str, candidates: tuple[str, ...]) -> str | None:
+        return self._catalog.similar(name, candidates)
+
+
+class EngineSession:
+    """A statement's file has `execute`, and `describe` if it returns rows or takes parameters."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.variables = Variables()
+        self.notices: list[Notice] = []
+        self._cancelled = threading.Event()
+        self._job_group: str | None = None
+        self._used: frozenset[str] = frozenset()
+
+    # ── the contract ──
+
+    def split(self, text: str) -> Sequence[str]:
+        # Blanks in place of what came before: positions in errors count from the start of the whole string.
+        return [" " * statement.start + statement.text for statement in split(text)]
+
+    def prepare(self, text: str, parameters: Sequence[SqlType | None] = ()) -> Prepared:
+        if not self.split(text):
+            return Prepared(text=text, statement=None, parameters=(), columns=None)
+        statement = parse_statement(text)
+        describe = getattr(_module_of(statement), "describe", None)
+        if describe is None:
+            return Prepared(text=text, statement=statement, parameters=(), columns=None)
+        types, columns = describe(statement, self, parameters)
+        return Prepared(text=text, statement=statement, parameters=types, columns=columns)
+
+    def execute(self, prepared: Prepared, arguments: Sequence[str | None] = ()) -> Result:
+        if prepared.statement is None:
+            return Result(tag="")
+        self._cancelled.clear()
+        self.notices = []
+        execute = getattr(_module_of(prepared.statement), "execute", None)
+        if execute is None:
+            raise NotSupported(f"{_words(prepared.statement)} not yet supported")
+        result: Result = execute(prepared.statement, self, _typed(prepared.parameters, arguments))
+        result.notices[:0] = self.notices
+        return result
+
+    def sql(self, text: str) -> Iterator[Result]:
+        for statement in self.split(text):
+            yield self.execute(self.prepare(statement))
+
+    def cancel(self) -> None:
+        self._cancelled.set()
+        group = self._job_group
+        if group is not None:
+            self.engine.spark.sparkContext.cancelJobGroup(group)
+
+    def variable(self, name: str) -> str:
+        return self.variables.get(name)
+
+    def set_variable(self, name: str, value: str) -> None:
+        self.variables.set(name, value)
+
+    def reported(self) -> dict[str, str]:
+        return self.variables.reported()
+
+    def close(self) -> None:
+        self.cancel()
+
+    # ── for statements ──
+
+    def create(
+        self,
+        kind: str,
+        name: Name,
+        define: Callable[[Identity], Item],
+        *,
+        if_not_exists: bool = False,
+        or_replace: bool = False,
+        secret: Secret | None = None,
+    ) -> Result:
+        """What every CREATE does: the name must be free, the definition valid; then the item exists."""
+        engine = self.engine
+        tag = f"CREATE {kind.upper()}"
+        full = engine.catalog.full_name(name.parts)
+        existing = engine.catalog.named(full)
+        if existing is not None and if_not_exists:
+            self.notice(f'{existing.kind} "{full.item}" already exists, skipping', sqlstate="42710")
+            return Result(tag=tag)
+        if existing is not None and not or_replace:
+            raise DuplicateObject(f'{existing.kind} "{full}" already exists', position=name.position)
+        item = define(Identity(id=engine.storage.next_id(), name=full, facts={}))
+        if existing is not None:
+            if existing.kind != kind:
+                raise WrongObjectType(f"{existing.name} is a {existing.kind} not a {kind}", position=name.position)
+            engine.catalog.refuse_if_needed(existing, {existing.id})
+            engine.drop({existing.id})
+        engine.add(item, secret)
+        return Result(tag=tag)
+
+    def notice(self, message: str, **fields: str) -> None:
+        self.notices.append(Notice(message, **fields))
+
+    def check_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise SqlError("canceling statement due to user request", sqlstate="57014")
+
+    def bind(self, query: QueryText, parameters: Sequence[SqlType | None] = ()) -> BoundQuery:
+        recorder = Recorder(self.engine.catalog)
+        bound = bind_query(parse_query(query.text, query.start), recorder, parameters)
+        self._used = frozenset(recorder.used)
+        return bound
+
+    def used(self) -> frozenset[str]:
+        """Ids of the relations that the query bound last mentions, views included."""
+        return self._used
+
+    def plan_subscription(self, text: str) -> Node:
+        """The plan of a relation's name or a query."""
+        words = text.split(None, 1)
+        is_query = words and words[0].upper() in ("SELECT", "WITH", "VALUES", "TABLE")
+        query = text if is_query else f"SELECT * FROM {text}"
+        return self.bind(QueryText(query)).node
+
+    def parse_name(self, text: str) -> Name:
+        return Parser(text).name("relation name")
+
+    def resolve(self, name: Name, *kinds: str) -> Item:
+        """The item of a name; with kinds, one of those."""
+        catalog = self.engine.catalog
+        return catalog.expect(name.parts, kinds, name.position) if kinds else catalog.resolve(name.parts, name.position)
+
+    def printer(self, redacted: bool = False) -> Printer:
+        """Prints statements with full names, as the catalog stores them."""
+        return Printer(qualify=self._qualify, cluster=self.variables.get("cluster"), redacted=redacted)
+
+    def _qualify(self, name: Name) -> tuple[str, ...]:
+        try:
+            item = self.engine.catalog.resolve(name.parts, name.position)
+        except SqlError:
+            defaults = (DEFAULT_DATABASE, DEFAULT_SCHEMA)
+            return (*defaults[: 3 - len(name.parts)], *name.parts)
+        return (item.name.database, item.name.schema, item.name.item)
+
+    def collect(self, text: str) -> pa.Table:
+        """The rows of a Spark text.  Runs one job, which `cancel` ends."""
+        context = self.engine.spark.sparkContext
+        self._job_group = f"session-{id(self)}"
+        context.setJobGroup(self._job_group, "query", interruptOnCancel=True)
+        try:
+            return self.engine.views.small.sql(text).toArrow()
+        except Exception:
+            self.check_cancelled()
+            raise
+        finally:
+            self._job_group = None
+
+    def as_table(self, result: Result, batches: list[pa.RecordBatch]) -> pa.Table:
+        """Rows under their own column names, for programs."""
+        assert result.columns is not None
+        names = [column.name for column in result.columns]
+        if not batches:
+            return pa.table({name: [] for name in names}) if len(set(names)) == len(names) else pa.table({})
+        return pa.Table.from_batches(batches).rename_columns(names)
+
+
+def _typed(types: Sequence[SqlType], arguments: Sequence[str | None]) -> list[tuple[SqlType, str | None]]:
+    if len(types) != len(arguments):
+        message = f"the statement takes {len(types)} parameters, {len(arguments)} were given"
+        raise SqlError(message, sqlstate="08P01")
+    return list(zip(types, arguments, strict=True))
+
+
+def _module_of(statement: object) -> ModuleType:
+    """The file of a statement: what it means stands beside what it looks like."""
+    return sys.modules[type(statement).__module__]
+
+
+def _words(statement: object) -> str:
+    """`CreateIndex` → `CREATE INDEX`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(statement).__name__).upper()

@@ -1,0 +1,170 @@
+"""Sinks: from CREATE SINK to a target that the tick loop delivers to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailrace.catalog.items import Item
+from tailrace.engine import connections
+from tailrace.engine.define import Identity
+from tailrace.errors import DuplicateColumn, KeyNotUnique, NotSupported, UnknownColumn, WrongObjectType
+from tailrace.formats.encode_contract import Encoder
+from tailrace.formats.encoders import encoder
+from tailrace.kafka.admin import ASK_THE_BROKER, TopicLayout
+from tailrace.kafka.connection import KafkaConnection
+from tailrace.plan.nodes import Key
+from tailrace.sinks.contract import Sink
+from tailrace.sinks.envelope import DEBEZIUM, UPSERT
+from tailrace.sinks.kafka import KafkaSink
+from tailrace.sinks.kafka_definition import KafkaSinkDefinition
+from tailrace.statements import formats
+from tailrace.statements.contract import Result
+from tailrace.statements.sinks.kafka import KafkaTarget, SinkEnvelope, SinkKey
+from tailrace.types.core import BEGINNING, Schema
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+    from tailrace.engine.session import EngineSession
+    from tailrace.statements.create_sink import CreateSink
+
+_SINKABLE = ("table", "source", "materialized view")
+
+
+def create(session: EngineSession, statement: CreateSink) -> Result:
+    """CREATE SINK: checks everything that can be checked without touching the target; the running sink does the rest."""
+    engine = session.engine
+    relation = _relation(session, statement)
+    _target(statement).check()
+    key = statement.target.key
+    if key is not None and statement.target.envelope is SinkEnvelope.UPSERT:
+        if key.enforced:
+            check_key(relation, key)
+        else:
+            session.notice("upsert key not validated to be unique")
+
+    def define(identity: Identity) -> Item:
+        start = BEGINNING if statement.snapshot else engine.cluster.done
+        facts = {"from": relation.id, "start": start}
+        made = item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
+        connections.validate(engine, engine.catalog.resolve(statement.target.connection.parts))
+        return made
+
+    return session.create("sink", statement.name, define, if_not_exists=statement.if_not_exists)
+
+
+def _relation(session: EngineSession, statement: CreateSink) -> Item:
+    relation = session.resolve(statement.relation)
+    if relation.kind == "system table":
+        raise NotSupported("creating a sink directly on a catalog object not yet supported")
+    if relation.kind not in _SINKABLE:
+        raise WrongObjectType(
+            f"{relation.kind} {relation.name.item} cannot be exported as a sink",
+            hint="Create a materialized view of it." if relation.kind == "view" else None,
+            position=statement.relation.position,
+        )
+    return relation
+
+
+def item(session: EngineSession, statement: CreateSink, identity: Identity) -> Item:
+    relation = session.resolve(statement.relation)
+    connection = session.resolve(_target(statement).connection, "connection")
+    definition_of(session.engine, statement, identity, relation, connections.kafka(session.engine, connection))
+    return Item(
+        id=identity.id,
+        kind="sink",
+        name=identity.name,
+        statement=statement,
+        create_sql=statement.create_sql(session.printer()),
+        depends_on=frozenset({relation.id, connection.id}),
+        cluster=statement.cluster or session.variables.get("cluster"),
+        facts=identity.facts,
+    )
+
+
+def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:
+    """The running sink of a catalog item."""
+    target = _target(sink.statement)
+    connection = connections.kafka(engine, engine.catalog.resolve(target.connection.parts))
+    identity = Identity(id=sink.id, name=sink.name, facts=sink.facts)
+    definition = definition_of(engine, sink.statement, identity, relation, connection)
+    return KafkaSink(definition, engine.views)
+
+
+def definition_of(
+    engine: Engine, statement: CreateSink, identity: Identity, relation: Item, connection: KafkaConnection
+) -> KafkaSinkDefinition:
+    target = _target(statement)
+    assert relation.schema is not None
+    if target.headers is not None:
+        raise NotSupported("HEADERS of Kafka sinks not yet supported", position=target.headers_position)
+    if target.partition_by is not None:
+        raise NotSupported("PARTITION BY of Kafka sinks not yet supported", position=target.partition_by.start + 1)
+    return KafkaSinkDefinition(
+        id=identity.id,
+        name=str(identity.name),
+        connection=connection,
+        region=engine.region,
+        topic=target.topic,
+        schema=relation.schema,
+        key=None if target.key is None else key_places(relation.schema, target.key),
+        key_format=_encoder(target.formats.of_key),
+        value_format=_encoder(target.formats.value),
+        envelope=UPSERT if target.envelope is SinkEnvelope.UPSERT else DEBEZIUM,
+        compression=target.compression_type,
+        topic_layout=TopicLayout(
+            partitions=target.topic_partition_count or ASK_THE_BROKER,
+            replication_factor=target.topic_replication_factor or ASK_THE_BROKER,
+            config=dict(target.topic_config),
+        ),
+        topic_refresh_seconds=target.topic_metadata_refresh_interval.total_seconds(),
+        transactional_id_prefix=target.transactional_id_prefix or "",
+        progress_group_id_prefix=target.progress_group_id_prefix or "",
+        guarantee=statement.delivery_guarantee.value,
+    )
+
+
+def key_places(schema: Schema, key: SinkKey) -> tuple[int, ...]:
+    names = [column.name for column in schema]
+    for i, name in enumerate(key.columns):
+        if name in key.columns[:i]:
+            raise DuplicateColumn(f"duplicate column referenced in KEY: {name}", position=key.position)
+        if name not in names:
+            raise UnknownColumn(f"column referenced in KEY does not exist: {name}", position=key.position)
+    return tuple(names.index(name) for name in key.columns)
+
+
+def check_key(relation: Item, key: SinkKey) -> None:
+    """The key must contain columns that are known to identify a row."""
+    assert relation.schema is not None
+    places = frozenset(key_places(relation.schema, key))
+    if any(known <= places for known in relation.keys):
+        return
+    specified = ", ".join(f'"{name}"' for name in key.columns)
+    raise KeyNotUnique(
+        "upsert key could not be validated as unique",
+        detail=(
+            f"Tailrace could not prove that the specified upsert envelope key ({specified}) is a unique key of the"
+            f" upstream relation. {_known_keys(relation.schema, relation.keys)}"
+        ),
+        hint="Use one of the known keys, or add NOT ENFORCED if you know the rows to be unique.",
+        position=key.position,
+    )
+
+
+def _known_keys(schema: Schema, keys: frozenset[Key]) -> str:
+    if not keys:
+        return "There are no known valid unique keys for the upstream relation."
+    lines = sorted("  (" + ", ".join(f'"{schema[i].name}"' for i in sorted(key)) + ")" for key in keys)
+    return "\n".join(["The following keys are known to be unique for the upstream relation:", *lines])
+
+
+def _target(statement: CreateSink) -> KafkaTarget:
+    return statement.target
+
+
+def _encoder(format: formats.Format) -> Encoder:
+    match format:
+        case formats.Json() | formats.Text() | formats.Bytes():
+            return encoder(type(format).__name__.lower())
+        case _:
+            raise NotSupported(f"{type(format).__name__} format in sinks not yet supported")

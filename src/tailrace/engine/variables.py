@@ -1,0 +1,102 @@
+"""Session variables: one table with their defaults, which of them clients are told of, and which are fixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailrace.errors import SqlError
+
+VERSION = "0.1.0"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Variable:
+    """`reported`: the name under which clients are told of its value.  `only`: the values it may have."""
+
+    name: str
+    default: str
+    reported: str | None = None
+    only: tuple[str, ...] | None = None
+    read_only: bool = False
+
+
+VARIABLES = (
+    Variable(name="application_name", default="", reported="application_name"),
+    Variable(name="client_encoding", default="UTF8", reported="client_encoding", only=("utf8", "utf-8", "unicode")),
+    Variable(name="client_min_messages", default="notice"),
+    Variable(name="cluster", default="quickstart", reported="cluster"),
+    Variable(name="database", default="materialize", reported="database"),
+    Variable(name="datestyle", default="ISO, MDY", reported="DateStyle"),
+    Variable(name="extra_float_digits", default="1"),
+    Variable(name="idle_in_transaction_session_timeout", default="120 s"),
+    Variable(name="integer_datetimes", default="on", reported="integer_datetimes", read_only=True),
+    Variable(name="intervalstyle", default="postgres", reported="IntervalStyle", only=("postgres",)),
+    Variable(name="is_superuser", default="on", reported="is_superuser", read_only=True),
+    Variable(name="max_identifier_length", default="255", read_only=True),
+    Variable(name="max_query_result_size", default="1GB"),
+    Variable(name="mz_version", default=f"v{VERSION} (tailrace)", read_only=True),
+    Variable(name="search_path", default="public", reported="search_path"),
+    Variable(name="server_version", default="9.5.0", reported="server_version", read_only=True),
+    Variable(name="server_version_num", default="90500", read_only=True),
+    Variable(
+        name="standard_conforming_strings", default="on", reported="standard_conforming_strings", only=("on",)
+    ),
+    Variable(name="statement_timeout", default="60 s"),
+    Variable(name="timezone", default="UTC", reported="TimeZone", only=("utc", "+00:00", "etc/utc")),
+    Variable(
+        name="transaction_isolation",
+        default="strict serializable",
+        only=("strict serializable", "serializable", "repeatable read", "read committed", "read uncommitted"),
+    ),
+)
+_BY_NAME = {variable.name: variable for variable in VARIABLES}
+_ALIASES = {
+    "schema": "search_path",
+    "names": "client_encoding",
+    "time zone": "timezone",
+    "transaction isolation level": "transaction_isolation",
+}
+
+
+class Variables:
+    """The variables of one session."""
+
+    def __init__(self) -> None:
+        self._values = {variable.name: variable.default for variable in VARIABLES}
+
+    def get(self, name: str) -> str:
+        return self._values[_known(name).name]
+
+    def set(self, name: str, value: str) -> None:
+        variable = _known(name)
+        if variable.read_only:
+            raise SqlError(f'parameter "{variable.name}" cannot be changed', sqlstate="55P02")
+        if variable.only is not None and value.lower() not in variable.only:
+            raise SqlError(
+                f'invalid value for parameter "{variable.name}": "{value}"',
+                hint=f"Available values: {', '.join(variable.only)}.",
+                sqlstate="22023",
+            )
+        self._values[variable.name] = value
+
+    def reset(self, name: str) -> None:
+        variable = _known(name)
+        self._values[variable.name] = variable.default
+
+    def reset_all(self) -> None:
+        for variable in VARIABLES:
+            self._values[variable.name] = variable.default
+
+    def all(self) -> list[tuple[str, str]]:
+        return sorted(self._values.items())
+
+    def reported(self) -> dict[str, str]:
+        return {v.reported: self._values[v.name] for v in VARIABLES if v.reported is not None}
+
+
+def _known(name: str) -> Variable:
+    folded = _ALIASES.get(name.lower(), name.lower())
+    variable = _BY_NAME.get(folded)
+    if variable is None:
+        raise SqlError(f'unrecognized configuration parameter "{name}"', sqlstate="42704")
+    return variable

@@ -1,0 +1,28 @@
+"""FORMAT BYTES: the message as it is.  Nothing can be wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tailrace.formats.decode_contract import Decoded
+from tailrace.types.core import BYTEA, Column, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class BytesDecoder:
+    """One column `data bytea`."""
+
+    keyword: ClassVar[str] = "BYTES"
+    is_single: ClassVar[bool] = True
+
+    @property
+    def schema(self) -> Schema:
+        return (Column("data", BYTEA, nullable=False),)
+
+    def decoded(self, data: str) -> Decoded:
+        return Decoded((data,), None)
+
+    def surely_decodes(self, values: Sequence[bytes]) -> bool:
+        return True

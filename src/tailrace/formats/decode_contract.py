@@ -1,0 +1,79 @@
+"""How the bytes of a message become columns: as Spark SQL text, so that all of it runs on the JVM.
+
+A decoder is a value (`JsonDecoder()`, `CsvDecoder(names=("a", "b"))`): definitions that hold one compare by content.  It turns one
+expression of type binary into columns and a reason why not.  A new format is a new file and a line in decoders.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from tailrace.formats.encode_scalars import literal
+from tailrace.types.core import Schema
+
+SHOWN = 200
+"""How much of a broken message its error repeats; the dead letter itself holds all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Spark SQL text over one binary expression.  Both parts are only looked at where that is not NULL.
+
+    `error` is the reason why the bytes cannot be decoded, or NULL; without one, every message can be.  Where it is
+    not NULL, `columns` may hold anything, but must not fail.
+    """
+
+    columns: tuple[str, ...]
+    error: str | None
+
+
+class Decoder(Protocol):
+    """One format on the way in."""
+
+    keyword: ClassVar[str]
+    """After FORMAT, e.g. `JSON`."""
+
+    is_single: ClassVar[bool]
+    """One value and no fields: as a key, its column is called `key`."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns it makes of a value, none of them nullable."""
+
+    def decoded(self, data: str) -> Decoded:
+        """`data` is a column of type binary; naming it twice costs nothing."""
+
+    def surely_decodes(self, values: Sequence[bytes]) -> bool:
+        """Whether all these can be decoded, if that is cheap to say on the driver.  False: Spark has to look.
+
+        Never True for bytes that `decoded` would refuse: a True saves the job that would look for dead letters.
+        """
+
+
+def as_text(data: str) -> str:
+    return f"CAST({data} AS STRING)"
+
+
+def decode_error(cause: str, data: str) -> str:
+    """Spark text of `Decode error: {cause} (original text: …)`; `cause` is Spark text too.
+
+    Bytes that are no text are shown in hexadecimal.
+    """
+    text = as_text(data)
+    shown = f"concat(' (original text: ', left({text}, {SHOWN}), IF(length({text}) > {SHOWN}, '…)', ')'))"
+    hexadecimal = f"lower(hex(substring({data}, 1, {SHOWN})))"
+    dumped = f"concat(' (original bytes: ', {hexadecimal}, IF(octet_length({data}) > {SHOWN}, '…)', ')'))"
+    prefix = literal("Decode error: ")
+    return f"concat({prefix}, {cause}, CASE WHEN is_valid_utf8({text}) THEN {shown} ELSE {dumped} END)"
+
+
+def is_utf8(values: Sequence[bytes]) -> bool:
+    """Whether all of them are UTF-8, which Python and the JVM judge alike."""
+    try:
+        for value in values:
+            value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

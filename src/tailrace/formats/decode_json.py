@@ -1,0 +1,67 @@
+"""FORMAT JSON: one JSON document (RFC 8259) in UTF-8 and nothing after it, kept as the text it is.
+
+Spark's JSON functions stop reading after the first value and forgive single quotes and NaN.  So the text is put into
+an array before a mark of our own, and read strictly: the mark is the second element if, and only if, the text is
+exactly one value.  To forge that, a message would have to contain the mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import orjson
+
+from tailrace.formats.decode_contract import Decoded, as_text, decode_error
+from tailrace.types.core import JSONB, Column, Schema
+
+_MARK = "5e1c9d6fb7a24f0c8d3e"
+
+_STRICTLY = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')"
+
+# The JVM's parser refuses numbers of more than 1000 digits and 1000 levels of nesting, which orjson takes.  No
+# shorter document has either.
+_SURELY_WITHIN_LIMITS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDecoder:
+    """One column `data jsonb`."""
+
+    keyword: ClassVar[str] = "JSON"
+    is_single: ClassVar[bool] = True
+
+    @property
+    def schema(self) -> Schema:
+        return (Column("data", JSONB, nullable=False),)
+
+    def decoded(self, data: str) -> Decoded:
+        error = decode_error("'JSON: not a valid document'", data)
+        return Decoded((as_text(data),), f"CASE WHEN NOT {is_json(data)} THEN {error} END")
+
+    def surely_decodes(self, values: Sequence[bytes]) -> bool:
+        try:
+            for value in values:
+                if len(value) > _SURELY_WITHIN_LIMITS:
+                    return False
+                orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return False
+        return True
+
+
+def is_json(data: str) -> str:
+    """Whether a binary expression holds one JSON document; never NULL where the bytes are not."""
+    text = as_text(data)
+    elements = f"""from_json(concat('[', {text}, ',"{_MARK}"]'), 'array<string>', {_STRICTLY})"""
+    return f"(is_valid_utf8({text}) AND get({elements}, 1) <=> '{_MARK}')"
+
+
+def same_text(text: str) -> str:
+    """One text for all spellings of a document that must count as one: a key.
+
+    Numbers that Spark's variant would round stay as they are written, and so do objects with repeated names.
+    """
+    exact = f"NOT {text} RLIKE '[0-9][0-9.]{{37}}|[0-9][eE][-+0-9]'"
+    return f"coalesce(CASE WHEN {exact} THEN to_json(try_parse_json({text})) END, {text})"

@@ -1,0 +1,68 @@
+"""What a rule promises.  One operator per plan node; views that contain the same node share its operator.
+
+There is one verb: *advance from your frontier to t*.  Operators pull: `advance` brings the operators below and then
+its own traces to t; `delta` then describes the change of the node's relation between any two ticks that somebody may
+still ask for.  The whole content at t is the change since BEGINNING.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tailrace.ivm.zset import ZSet
+from tailrace.plan.nodes import Node
+from tailrace.state.layout import Layout
+from tailrace.state.store import Store
+from tailrace.state.trace import Trace
+from tailrace.types.core import Tick
+
+
+class Operator(Protocol):
+    """`node` is what it computes, `rule` the name EXPLAIN shows, `below` the operators it reads."""
+
+    node: Node
+    rule: str
+    below: Sequence[Operator]
+
+    def advance(self, t: Tick) -> None:
+        """Absorbs everything up to `t`.  May run Spark jobs.  On an error the operator keeps its frontier; the next
+        `advance` covers the fused change, so a row that has been retracted meanwhile does no harm."""
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        """The change of the relation from `lo` to `hi`.  `advance(hi)` must have succeeded.  Runs no Spark job."""
+
+    def traces(self) -> Sequence[Trace]:
+        """The state that is this operator's own."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stateless:
+    """The half of an operator that a rule without state shares with all others."""
+
+    node: Node
+    rule: str
+    below: Sequence[Operator]
+
+    def advance(self, t: Tick) -> None:
+        for operator in self.below:
+            operator.advance(t)
+
+    def traces(self) -> Sequence[Trace]:
+        return ()
+
+
+def absorb(store: Store, trace: Trace, t: Tick, change: ZSet) -> None:
+    """Appends `change`, which covers everything from the trace's frontier to `t`.  One Spark job, or none."""
+    run = None
+    if change.sql is not None:
+        run = store.materialize(change.sql, trace.layout, trace.upper, t, change.rows)
+    trace.append(t, run)
+
+
+def open_trace(store: Store, what: str, layout: Layout) -> Trace:
+    """The trace that holds `what`: a text that says exactly which rows, under which key."""
+    digest = hashlib.sha256(f"{what}|{layout!r}".encode()).hexdigest()[:32]
+    return store.trace(digest, layout)

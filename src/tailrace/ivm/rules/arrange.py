@@ -1,0 +1,81 @@
+"""A relation under a key: the same rows, kept in a trace so that those of some keys can be found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tailrace.ivm.operator import Operator, absorb, open_trace
+from tailrace.ivm.zset import ZSet, columns
+from tailrace.plan.expressions import Expression
+from tailrace.plan.nodes import Node
+from tailrace.plan.to_spark import render_expression
+from tailrace.state.layout import Layout, key_hash
+from tailrace.state.store import Store
+from tailrace.state.trace import Trace
+from tailrace.types.core import BEGINNING, Tick
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Arranged:
+    """`input`'s relation under the hash of `key`.  Its texts have a column `h` before the row's own."""
+
+    input: Operator
+    key: tuple[Expression, ...]
+    store: Store
+    trace: Trace
+
+    @property
+    def node(self) -> Node:
+        return self.input.node
+
+    def advance(self, t: Tick) -> None:
+        if self.trace.upper >= t:
+            return
+        self.input.advance(t)
+        absorb(self.store, self.trace, t, self._hashed(self.input.delta(self.trace.upper, t)))
+
+    def _hashed(self, change: ZSet) -> ZSet:
+        if change.sql is None:
+            return change
+        places = [f"c{i}" for i in range(change.arity)]
+        hash = key_hash([render_expression(part, places) for part in self.key])
+        names = columns(change.arity)
+        text = f"SELECT {hash} AS h, {names + ', ' if names else ''}weight FROM ({change.sql})"
+        sql = text if change.positive else self.trace.layout.consolidated(text)
+        return ZSet(arity=change.arity, sql=sql, rows=change.rows, positive=change.positive)
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        return self.trace.between(lo, hi)
+
+    def touched(self, lo: Tick, hi: Tick) -> str | None:
+        """Text of the hashes (column `h`, each once) that changed between two ticks."""
+        change = self.trace.between(lo, hi)
+        return None if change.sql is None else f"SELECT DISTINCT h FROM ({change.sql})"
+
+    def bag(self, t: Tick, touched: str | None) -> str | None:
+        """Text of the rows at `t` (c0 …), repeated by weight; only those under the hashes `touched`, if given."""
+        content = self.trace.between(BEGINNING, t)
+        if content.sql is None:
+            return None
+        rows = content.sql
+        if touched is not None:
+            rows = f"SELECT /*+ BROADCAST(k) */ s.* FROM ({rows}) s LEFT SEMI JOIN ({touched}) k ON s.h = k.h"
+        return repeated(self.trace.layout.consolidated(rows), content.arity)
+
+
+def repeated(sql: str, arity: int) -> str:
+    """A Z-set's text, consolidated and without negative weights, as a bag: each row as often as its weight says."""
+    names = columns(arity) or "1"
+    return f"SELECT {names} FROM ({sql}) LATERAL VIEW explode(array_repeat(1, CAST(weight AS int))) w AS w"
+
+
+def arrange(store: Store, input: Operator, key: Sequence[Expression]) -> Arranged:
+    """The arrangement of `input` by `key`; an equal one is shared through its trace, see dataflow.py."""
+    layout = Layout.of(input.node.schema)
+    return Arranged(
+        input=input,
+        key=tuple(key),
+        store=store,
+        trace=open_trace(store, f"{input.node!r} by {tuple(key)!r}", layout),
+    )

@@ -1,0 +1,80 @@
+"""Anything else:  Δ(f(R)) = f(R′) − what was there before.  Slow, correct, and EXPLAIN says so.
+
+The last rule: it covers every query that Spark can express.  Its state is the previous result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tailrace.ivm.operator import Operator, absorb
+from tailrace.ivm.rules.arrange import repeated
+from tailrace.ivm.rules.keyed import nothing
+from tailrace.ivm.zset import ZSet, columns
+from tailrace.plan.nodes import Node, Scan
+from tailrace.plan.to_spark import render
+from tailrace.state.layout import key_hash
+from tailrace.state.store import Store
+from tailrace.state.trace import Trace
+from tailrace.types.core import BEGINNING, Tick
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Recompute:
+    """`below`: the operators of the relations that the query scans, by catalog id."""
+
+    node: Node
+    inputs: dict[str, Operator]
+    store: Store
+    trace: Trace
+    rule: str = "recompute everything"
+
+    @property
+    def below(self) -> Sequence[Operator]:
+        return tuple(self.inputs.values())
+
+    def advance(self, t: Tick) -> None:
+        upper = self.trace.upper
+        if upper >= t:
+            return
+        for operator in self.below:
+            operator.advance(t)
+        if upper > BEGINNING and all(operator.delta(upper, t).is_empty for operator in self.below):
+            self.trace.append(t, None)
+            return
+        absorb(self.store, self.trace, t, self._change(upper, t))
+
+    def _change(self, lo: Tick, hi: Tick) -> ZSet:
+        arity = len(self.node.schema)
+        row = columns(arity)
+        hash = key_hash([f"c{i}" for i in range(arity)])
+        fresh = f"SELECT {hash} AS h, {row}, CAST(1 AS bigint) AS weight FROM ({self.content(hi)})"
+        before = self.trace.between(BEGINNING, lo)
+        both = fresh
+        if before.sql is not None:
+            both = f"({fresh}) UNION ALL (SELECT h, {row}, -weight AS weight FROM ({before.sql}))"
+        rows = sum(operator.delta(BEGINNING, hi).rows for operator in self.below) + before.rows
+        return ZSet(arity=arity, sql=self.trace.layout.consolidated(both), rows=rows)
+
+    def content(self, t: Tick) -> str:
+        """The batch meaning at `t`, as text."""
+
+        def leaf(scan: Scan) -> str:
+            content = self.inputs[scan.relation].delta(BEGINNING, t).consolidated()
+            return f"({nothing(scan) if content.sql is None else repeated(content.sql, content.arity)})"
+
+        return render(self.node, leaf)
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        change = self.trace.between(lo, hi)
+        if change.sql is None:
+            return change
+        return ZSet(
+            arity=change.arity,
+            sql=f"SELECT {columns(change.arity)}, weight FROM ({change.sql})",
+            rows=change.rows,
+        )
+
+    def traces(self) -> Sequence[Trace]:
+        return (self.trace,)

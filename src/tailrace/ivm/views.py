@@ -1,0 +1,95 @@
+"""Temporary views: the named leaves of the Spark SQL texts that Z-sets are made of.
+
+They are Spark's *global* temporary views, because one text is planned by either of two sessions: `small` plans for
+a handful of rows (one partition, no adaptive execution: each stage it saves is a job saved), `large` for everything
+else.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from tailrace.spark import configure
+
+_numbers = itertools.count(1)
+T = TypeVar("T")
+
+_SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+}
+
+
+class _Scratch(threading.local):
+    names: list[str] | None = None
+    memory: dict[Hashable, Any] | None = None
+
+
+class Views:
+    """Names for DataFrames and Arrow tables.  Runs no job.
+
+    Names are never used twice in a process, so a text that still mentions an old one fails instead of reading
+    something else.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.large = spark
+        self.small = configure(spark.newSession())
+        for name, value in _SMALL.items():
+            self.small.conf.set(name, value)
+        self._local = _Scratch()
+
+    def add(self, rows: DataFrame) -> str:
+        name = f"tr_{next(_numbers)}"
+        rows.createOrReplaceGlobalTempView(name)
+        if self._local.names is not None:
+            self._local.names.append(name)
+        return f"global_temp.{name}"
+
+    def add_arrow(self, table: pa.Table, schema: str) -> str:
+        """A small table, held by the driver and part of the plan itself.  `schema` is Spark DDL."""
+        return self.add(self.small.createDataFrame(table, schema=StructType.fromDDL(schema)))
+
+    def drop(self, name: str) -> None:
+        self.large.catalog.dropGlobalTempView(name.removeprefix("global_temp."))
+
+    @contextmanager
+    def scratch(self) -> Iterator[None]:
+        """Views added inside are dropped at the end."""
+        outer, self._local.names = self._local.names, []
+        remembered, self._local.memory = self._local.memory, {}
+        try:
+            yield
+        finally:
+            mine, self._local.names = self._local.names, outer
+            self._local.memory = remembered
+            for name in mine or ():
+                self.drop(name)
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made once in a scratch: for texts over views that go with it."""
+        memory = self._local.memory
+        if memory is None:
+            return make()
+        if key not in memory:
+            memory[key] = make()
+        found: T = memory[key]
+        return found
+
+    @contextmanager
+    def lasting(self) -> Iterator[None]:
+        """Views added inside outlive the scratch they are made in."""
+        outer, self._local.names = self._local.names, None
+        try:
+            yield
+        finally:
+            self._local.names = outer

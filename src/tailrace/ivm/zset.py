@@ -1,0 +1,80 @@
+"""Z-sets: rows with integer weights, as Spark SQL text over named views.  The change of a relation is one.
+
+A Z-set is only a description: columns `c0 … c{n-1}` and `weight` (bigint, never NULL).  Composing text is free and
+needs no Spark; one query is analysed when somebody materializes it, however many rules took part.  An empty Z-set is
+known to be empty, so that terms nobody changed vanish from the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ZSet:
+    """`sql` is a query, or None if there are no rows.
+
+    `rows` is an upper guess of its size, for choosing between the driver and the executors; nothing depends on it
+    but speed.  `positive` says that every weight is known to be above zero.
+    """
+
+    arity: int
+    sql: str | None
+    rows: int = 0
+    positive: bool = False
+
+    @staticmethod
+    def empty(arity: int) -> ZSet:
+        return ZSet(arity=arity, sql=None, positive=True)
+
+    @property
+    def is_empty(self) -> bool:
+        """Known to be empty.  A Z-set that says False may still turn out to have no rows."""
+        return self.sql is None
+
+    def plus(self, *others: ZSet) -> ZSet:
+        """The sum: UNION ALL."""
+        terms = [term for term in (self, *others) if term.sql is not None]
+        if len(terms) <= 1:
+            return terms[0] if terms else self
+        sql = " UNION ALL ".join(f"({term.sql})" for term in terms)
+        return ZSet(
+            arity=self.arity,
+            sql=f"SELECT * FROM ({sql})",
+            rows=sum(term.rows for term in terms),
+            positive=all(term.positive for term in terms),
+        )
+
+    def negated(self) -> ZSet:
+        if self.sql is None:
+            return self
+        return replace(self, sql=f"SELECT {columns(self.arity)}, -weight AS weight FROM ({self.sql})", positive=False)
+
+    def mapped(self, expressions: Sequence[str], where: str | None = None) -> ZSet:
+        """Each row replaced by `expressions` (Spark text over c0 …), where `where` is true."""
+        if self.sql is None:
+            return ZSet.empty(len(expressions))
+        outputs = "".join(f"{text} AS c{i}, " for i, text in enumerate(expressions))
+        condition = f" WHERE {where}" if where else ""
+        return ZSet(
+            arity=len(expressions),
+            sql=f"SELECT {outputs}weight FROM ({self.sql}){condition}",
+            rows=self.rows,
+            positive=self.positive,
+        )
+
+    def consolidated(self) -> ZSet:
+        """One row per distinct value, weights summed, zeros gone.  Costs a shuffle; runs no job by itself."""
+        if self.sql is None:
+            return self
+        if self.arity == 0:
+            return replace(self, sql=f"SELECT sum(weight) AS weight FROM ({self.sql}) HAVING sum(weight) <> 0")
+        names = columns(self.arity)
+        sums = f"SELECT {names}, sum(weight) AS weight FROM ({self.sql}) GROUP BY {names}"
+        return replace(self, sql=sums if self.positive else sums + " HAVING sum(weight) <> 0")
+
+
+def columns(arity: int, prefix: str = "c") -> str:
+    """`c0, c1, …`"""
+    return ", ".join(f"{prefix}{i}" for i in range(arity))

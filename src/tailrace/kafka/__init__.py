@@ -1,0 +1,1 @@
+"""What sources and sinks both need to know of Kafka: connections, clients, offsets."""

@@ -1,0 +1,106 @@
+"""Topics of a cluster: how many partitions, which settings, and making the ones that are missing.
+
+Looking never creates: a topic is described, not asked for as a producer asks, which a broker may answer by
+creating it with settings of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked as exported
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+
+from tailrace.errors import SqlError, TailraceError, Unavailable
+from tailrace.kafka.client import librdkafka_properties
+from tailrace.kafka.connection import KafkaConnection
+from tailrace.kafka.failures import Attempt, reason, translate
+
+log = logging.getLogger(__name__)
+
+ASK_THE_BROKER = -1  # for the number of partitions and the replication factor (Kafka 2.4 and later)
+
+_ANSWER_SECONDS = 30.0
+_APPEAR_SECONDS = 30.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopicLayout:
+    """What a topic is created with.  What is not said, the broker decides."""
+
+    partitions: int = ASK_THE_BROKER
+    replication_factor: int = ASK_THE_BROKER
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+class Topics:
+    """The topics of one cluster.  Keeps one client, which connects when it is first needed."""
+
+    def __init__(self, connection: KafkaConnection) -> None:
+        self._connection = connection
+        # A logger of ours keeps the client from writing to standard error.
+        self.client = AdminClient(librdkafka_properties(connection), logger=log)
+
+    def partitions(self, topic: str) -> int | None:
+        """How many partitions a topic has; None if there is no such topic."""
+        asked = self.client.describe_topics(TopicCollection([topic]), request_timeout=_ANSWER_SECONDS)[topic]
+        try:
+            return len(asked.result().partitions)
+        except KafkaException as error:
+            if reason(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise self._failure(error, f'looking for topic "{topic}"', topic, "Describe") from error
+
+    def config(self, topic: str) -> dict[str, str]:
+        """The settings of a topic, defaults included."""
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        asked = self.client.describe_configs([resource], request_timeout=_ANSWER_SECONDS)[resource]
+        try:
+            entries = asked.result()
+        except KafkaException as error:
+            doing = f'reading the settings of topic "{topic}"'
+            raise self._failure(error, doing, topic, "DescribeConfigs") from error
+        return {name: entry.value for name, entry in entries.items() if entry.value is not None}
+
+    def create(self, topic: str, layout: TopicLayout) -> int:
+        """Creates a topic, or finds that somebody else has; returns when all its partitions can be used."""
+        new = NewTopic(topic, layout.partitions, layout.replication_factor, config=dict(layout.config))
+        created = self.client.create_topics([new], request_timeout=_ANSWER_SECONDS)[topic]
+        try:
+            created.result()
+            log.info("topic created topic=%s", topic)
+        except KafkaException as error:
+            if reason(error).code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise self._not_created(topic, error) from error
+        return self._wait_for(topic)
+
+    def _wait_for(self, topic: str) -> int:
+        deadline = time.monotonic() + _APPEAR_SECONDS
+        while time.monotonic() < deadline:
+            if count := self.partitions(topic):
+                return count
+            time.sleep(0.02)
+        raise Unavailable(f"topic {topic} was created and does not appear")
+
+    def _not_created(self, topic: str, error: KafkaException) -> Exception:
+        failure = self._failure(error, f'creating topic "{topic}"', topic, "Create")
+        if not isinstance(failure, SqlError) or failure.hint:
+            return failure
+        kind = KafkaError(reason(error).code())  # the text that is documented; the broker's own is the detail
+        name = "".join(word.capitalize() for word in kind.name().split("_"))
+        return SqlError(
+            f"kafka: Error creating topic {topic} for sink: Admin operation error: {name} ({kind.str()})",
+            detail=failure.detail,
+        )
+
+    def _failure(self, error: KafkaException, doing: str, topic: str, operation: str) -> TailraceError:
+        attempt = Attempt(connection=self._connection, doing=doing, topic=topic, operation=operation)
+        return translate(error, attempt)

@@ -1,0 +1,47 @@
+"""Whether a relation only ever gains rows.  Then min, max and sinks without updates are cheap or even possible."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from tailrace.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Except,
+    Filter,
+    FlatMap,
+    Intersect,
+    Join,
+    Node,
+    Project,
+    Scan,
+    TopK,
+    Union,
+    Values,
+    Window,
+    inputs,
+)
+from tailrace.plan.walk import expressions, has_subquery
+
+
+def is_append_only(node: Node) -> bool:
+    """True if no row of the result is ever taken back while its inputs only gain rows."""
+    if any(has_subquery(expression) for expression in expressions(node)):
+        return False
+    match node:
+        case Scan(append_only=append_only):
+            return append_only
+        case Values():
+            return True
+        case Filter() | Project() | FlatMap() | Distinct() | Union():
+            return all(map(is_append_only, inputs(node)))
+        case Join(kind=kind):
+            return kind in ("inner", "semi") and all(map(is_append_only, inputs(node)))
+        case Intersect():
+            return all(map(is_append_only, inputs(node)))
+        case Aggregate(aggregates=calls, group_by=groups):
+            return not calls and bool(groups) and is_append_only(node.input)
+        case Except() | TopK() | Window():
+            return False
+        case _:
+            assert_never(node)

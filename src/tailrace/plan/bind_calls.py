@@ -1,0 +1,302 @@
+"""Calls: ordinary functions, aggregates, window functions, and the forms that look like calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from tailrace.errors import GroupingFailure, NotSupported, SyntaxFailure, UnknownFunction
+from tailrace.plan.bind_windows import frame_text, named_window
+from tailrace.plan.build import call, canonical
+from tailrace.plan.context import Pending
+from tailrace.plan.expressions import AggregateCall, Expression, Literal, Order, ScalarSubquery, WindowCall
+from tailrace.plan.functions.aggregates import aggregate_candidates
+from tailrace.plan.functions.conditional import COALESCE
+from tailrace.plan.functions.nested import MAP
+from tailrace.plan.functions.registry import candidates
+from tailrace.plan.functions.resolve import resolve
+from tailrace.plan.functions.tables import table_candidates
+from tailrace.plan.functions.windows import IGNORE_NULLS, window_candidates
+from tailrace.plan.syntax.expressions import position_of
+from tailrace.types.core import BOOLEAN, INTEGER, JSONB, TEXT, UNKNOWN, MapOf, Numeric, SqlType
+
+if TYPE_CHECKING:
+    from tailrace.plan.bind_expressions import ExpressionBinder
+
+
+@dataclass(slots=True)
+class SetCall:
+    """A set-returning function in a select list."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    columns: tuple[tuple[str, SqlType], ...]
+
+
+@dataclass(slots=True)
+class Collected:
+    """Aggregates, window functions and sets met in the clauses of one SELECT, each distinct one once."""
+
+    aggregates: list[AggregateCall] = field(default_factory=list)
+    windows: list[WindowCall] = field(default_factory=list)
+    sets: list[SetCall] = field(default_factory=list)
+    named_windows: dict[str, exp.Expression] = field(default_factory=dict)
+
+    def number(self, kind: str, item: AggregateCall | WindowCall) -> Pending:
+        items: list[AggregateCall | WindowCall] = self.aggregates if kind == "aggregate" else self.windows  # type: ignore[assignment]
+        if item not in items:
+            items.append(item)
+        return Pending(kind=kind, number=items.index(item), type=item.type, nullable=item.nullable)
+
+
+
+
+class Calls:
+    """The part of the expression binder for calls."""
+
+    def call(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        name = node.name
+        special = getattr(self, "_call_" + name.replace("[]", "_brackets").replace("(query)", "_query"), None)
+        if special is not None:
+            return special(node)  # type: ignore[no-any-return]
+        if aggregate_candidates(name):
+            return self.aggregate(node)
+        if window_candidates(name):
+            raise SyntaxFailure(f"window function {name} requires an OVER clause", sqlstate="42809")
+        if table_candidates(name) and not candidates(name):
+            return self.set_returning(node)
+        for extra in ("distinct", "order", "filter", "within", "star"):
+            if node.args.get(extra):
+                raise SyntaxFailure(f"{name} is not an aggregate function", sqlstate="42809")
+        return self.function(name, [self.bind(argument) for argument in node.expressions])
+
+    def function(self: ExpressionBinder, name: str, arguments: list[Expression]) -> Expression:
+        """An ordinary function applied.  Raises `function f(integer) does not exist`."""
+        found = resolve(candidates(name), [a.type for a in arguments])
+        if found is None:
+            constant = self.session_constant(name, arguments)
+            if constant is not None:
+                return constant
+            raise no_function(name, arguments)
+        entry, targets, result = found
+        if entry.volatile:
+            self.context.volatile[name] = None
+        arguments = [self.context.coerce(a, t) for a, t in zip(arguments, targets, strict=True)]
+        return call(entry.id, arguments, result)
+
+    def session_constant(self: ExpressionBinder, name: str, arguments: list[Expression]) -> Expression | None:
+        """`current_database()`, `version()`, …: constants that the session knows, if it does."""
+        answer = getattr(self.context.names, "session_value", None)
+        value = answer(name) if answer is not None and not arguments else None
+        return None if value is None else Literal(text=value, type=TEXT)
+
+    def _call_coalesce(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        values = self.unified([self.bind(e) for e in node.expressions], "COALESCE")
+        result = call(COALESCE, values, values[0].type)
+        never_null = any(not v.nullable for v in values)
+        return _not_null(result) if never_null else result
+
+    def _call_greatest(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        values = self.unified([self.bind(e) for e in node.expressions], node.name.upper())
+        result = call(node.name, values, values[0].type)
+        return _not_null(result) if any(not v.nullable for v in values) else result
+
+    _call_least = _call_greatest
+
+    def _call_mz_now(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        raise NotSupported("mz_now() not yet supported")
+
+    def _call_array_brackets(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        word = node.name.removesuffix("[]").upper()
+        if not node.expressions:
+            raise SyntaxFailure(
+                f"cannot determine type of empty {word.lower()}",
+                hint=f"Explicitly cast to the desired type, for example {word}[]::integer{'[]' if word == 'ARRAY' else ' list'}.",
+                sqlstate="42P18",
+            )
+        values = self.unified([self.bind(e) for e in node.expressions], word)
+        return self.function(node.name, [self.context.settled(v) for v in values])
+
+    _call_list_brackets = _call_array_brackets
+
+    def _call_map_brackets(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        if not node.expressions:
+            raise SyntaxFailure("cannot determine type of empty map", sqlstate="42P18")
+        keys = [self.context.coerce(self.bind(e), TEXT) for e in node.expressions[::2]]
+        values = self.unified([self.bind(e) for e in node.expressions[1::2]], "MAP")
+        values = [self.context.settled(v) for v in values]
+        members = [part for pair in zip(keys, values, strict=True) for part in pair]
+        return call(MAP, members, MapOf(values[0].type))
+
+    def _call_array_query(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        """`ARRAY(SELECT …)`: its rows in a fixed order; none: an empty array."""
+        from tailrace.plan.nodes import Aggregate
+        from tailrace.plan.context import refs
+
+        query = self.subquery(node.expressions[0].this)
+        name = "list_agg" if node.name.startswith("list") else "array_agg"
+        found = resolve(aggregate_candidates(name), [query.schema[0].type])
+        if len(query.schema) != 1 or found is None:
+            raise SyntaxFailure("subquery must return only one column")
+        entry, _, result = found
+        collected = AggregateCall(function=entry.id, arguments=refs(query)[:1], type=result, nullable=True)
+        node_ = Aggregate(input=query, group_by=(), aggregates=(collected,), names=("array",))
+        return _not_null(
+            call(COALESCE, (ScalarSubquery(query=node_, type=result), Literal(text="{}", type=result)), result)
+        )
+
+    _call_list_query = _call_array_query
+
+    def _call_to_jsonb(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        (argument,) = node.expressions
+        return self.as_jsonb(self.bind(argument))
+
+    def as_jsonb(self: ExpressionBinder, value: Expression) -> Expression:
+        value = self.context.settled(value)
+        return value if value.type == JSONB else call("to_jsonb", (value,), JSONB)
+
+    def _call_jsonb_build_object(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        if len(node.expressions) % 2:
+            raise SyntaxFailure("argument list must have even number of elements", sqlstate="22023")
+        parts = [self.bind(e) for e in node.expressions]
+        for i, part in enumerate(parts):
+            parts[i] = self.as_jsonb(part) if i % 2 else self.context.coerce(part, TEXT)
+        return call("jsonb_build_object", parts, JSONB)
+
+    def _call_jsonb_build_array(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        return call("jsonb_build_array", [self.as_jsonb(self.bind(e)) for e in node.expressions], JSONB)
+
+    def aggregate(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        """An aggregate of the query that this clause belongs to."""
+        if self.collected is None:
+            raise GroupingFailure(f"aggregate functions are not allowed in {self.clause}")
+        return self.collected.number("aggregate", self.aggregate_call(node))
+
+    def aggregate_call(self: ExpressionBinder, node: exp.Anonymous) -> AggregateCall:
+        inner = self.without_collecting("aggregate function calls")
+        arguments = [inner.bind(argument) for argument in node.expressions]
+        if node.name in ("jsonb_agg", "jsonb_object_agg") and arguments:
+            arguments[-1] = inner.as_jsonb(arguments[-1])
+        if node.name == "jsonb_object_agg" and len(arguments) == 2:
+            arguments[0] = self.context.coerce(arguments[0], TEXT)
+        found = resolve(aggregate_candidates(node.name), [a.type for a in arguments])
+        if found is None:
+            raise no_function(node.name, arguments)
+        entry, targets, result = found
+        order = node.args.get("order")
+        condition = node.args.get("filter")
+        distinct = bool(node.args.get("distinct"))
+        return AggregateCall(
+            function=entry.id,
+            arguments=tuple(self._aggregated(a, t) for a, t in zip(arguments, targets, strict=True)),
+            type=result,
+            nullable=entry.nullable,
+            distinct=distinct and node.name not in ("min", "max", "bool_and", "bool_or", "every"),
+            filter=None if condition is None else inner.bind_as(condition, BOOLEAN, "FILTER"),
+            order_by=() if order is None else tuple(inner.order(part) for part in order.expressions),
+        )
+
+    def _aggregated(self: ExpressionBinder, argument: Expression, target: SqlType) -> Expression:
+        """An aggregate takes a numeric of any scale as it is: sums of few digits are cheaper."""
+        if isinstance(argument.type, Numeric) and isinstance(target, Numeric):
+            return argument
+        return canonical(self.context.settled(self.context.coerce(argument, target)))
+
+    def without_collecting(self: ExpressionBinder, clause: str) -> ExpressionBinder:
+        """A binder of the same scope in which no aggregate may stand."""
+        return type(self)(self.context, self.scope, self.place, clause)
+
+    def order(self: ExpressionBinder, node: exp.Ordered) -> Order:
+        by = canonical(self.bind_typed(node.this))
+        return Order(by=by, descending=bool(node.args.get("desc")), nulls_first=bool(node.args.get("nulls_first")))
+
+    def window(self: ExpressionBinder, node: exp.Window) -> Expression:
+        if self.collected is None:
+            raise SyntaxFailure(f"window functions are not allowed in {self.clause}", sqlstate="42P20")
+        window = named_window(node, self.collected.named_windows)
+        function = node.this
+        arguments = [self.bind(argument) for argument in function.expressions]
+        if function.args.get("filter") is not None or function.args.get("distinct"):
+            raise NotSupported("FILTER and DISTINCT in window functions not yet supported")
+        partition = [canonical(self.bind_typed(e)) for e in window.args.get("partition_by") or ()]
+        orders = [self.order(part) for part in (window.args["order"].expressions if window.args.get("order") else ())]
+        entries = window_candidates(function.name)
+        found = resolve(entries or aggregate_candidates(function.name), [a.type for a in arguments])
+        if found is None:
+            raise no_function(function.name, arguments)
+        entry, targets, result = found
+        ignore = IGNORE_NULLS if function.args.get("ignore_nulls") else ""
+        item = WindowCall(
+            function=entry.id + ignore,
+            arguments=tuple(self._aggregated(a, t) for a, t in zip(arguments, targets, strict=True)),
+            partition_by=tuple(partition),
+            order_by=tuple(orders),
+            frame=frame_text(window.args.get("spec"), orders),
+            type=result,
+            nullable=entry.nullable,
+        )
+        return self.collected.number("window", item)
+
+    def set_returning(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        if self.collected is None or self.clause != "SELECT":
+            raise NotSupported(
+                f"set-returning functions are not allowed in {self.clause}", position=position_of(node)
+            )
+        item = self.set_call(node.name, [self.bind(e) for e in node.expressions])
+        if len(item.columns) != 1:
+            raise NotSupported(f"{node.name} with several columns in a select list not yet supported")
+        self.collected.sets.append(item)
+        return Pending(  # type: ignore[return-value]
+            kind="set", number=len(self.collected.sets) - 1, type=item.columns[0][1], nullable=True
+        )
+
+    def set_call(self: ExpressionBinder, name: str, arguments: list[Expression]) -> SetCall:
+        from tailrace.plan.functions.entry import VARIABLE, substituted
+
+        entries = table_candidates(name)
+        found = resolve([_AsOverload(entry) for entry in entries], [a.type for a in arguments])
+        if found is None:
+            raise no_function(name, arguments)
+        overload, targets, _ = found
+        arguments = [self.context.coerce(a, t) for a, t in zip(arguments, targets, strict=True)]
+        variable = _element(targets)
+        columns = tuple((n, substituted(t, variable) if variable else t) for n, t in overload.entry.columns)
+        assert all(type != VARIABLE for _, type in columns)
+        return SetCall(overload.entry.id, tuple(arguments), columns)
+
+
+class _AsOverload:
+    """A set-returning function seen as something to resolve."""
+
+    def __init__(self, entry: object) -> None:
+        self.entry = entry
+        self.arguments: tuple[SqlType, ...] = entry.arguments  # type: ignore[attr-defined]
+        self.result: SqlType = INTEGER
+
+
+def _element(targets: tuple[SqlType, ...]) -> SqlType | None:
+    from tailrace.types.core import ArrayOf, ListOf
+
+    for target in targets:
+        match target:
+            case ArrayOf(element=element) | ListOf(element=element) | MapOf(value=element):
+                return element
+    return None
+
+
+def _not_null(expression: Expression) -> Expression:
+    from dataclasses import replace
+
+    return replace(expression, nullable=False)  # type: ignore[arg-type,call-arg]
+
+
+def no_function(name: str, arguments: list[Expression]) -> UnknownFunction:
+    types = ", ".join("unknown" if a.type == UNKNOWN else str(a.type) for a in arguments)
+    return UnknownFunction(
+        f"function {name}({types}) does not exist",
+        hint="No function matches the given name and argument types. You might need to add explicit type casts.",
+    )
+
+

@@ -1,0 +1,288 @@
+"""FROM: relations, views in place, subqueries, joins and set-returning functions, as one node and its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tailrace.errors import AmbiguousColumn, DuplicateObject, NotSupported, UnknownColumn
+from tailrace.plan.bind_body import renamed
+from tailrace.plan.bind_expressions import ExpressionBinder
+from tailrace.plan.build import TRUE, conjunction, equal
+from tailrace.plan.coercion import common_type
+from tailrace.plan.context import Context, Place, refs
+from tailrace.plan.decorrelate import lateral_join
+from tailrace.plan.expressions import Expression, JoinKind, Ref
+from tailrace.plan.functions.aggregates import aggregate_candidates
+from tailrace.plan.functions.registry import candidates
+from tailrace.plan.functions.tables import ORDINALITY, table_candidates
+from tailrace.plan.names import Relation
+from tailrace.plan.nodes import Filter, FlatMap, Join, Node, Project, Scan, Values
+from tailrace.plan.scope import Field, Scope, fields_of, shifted
+from tailrace.plan.syntax.expressions import position_of
+from tailrace.types.core import BIGINT, BOOLEAN, Column
+
+NOTHING = Values(rows=((),), schema=())
+"""One row without columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A node and the names of its columns."""
+
+    node: Node
+    fields: list[Field]
+
+
+class FromBinder:
+    def __init__(self, context: Context, place: Place) -> None:
+        self.context = context
+        self.place = place
+
+    def bind(self, clause: exp.From | None) -> Source:
+        if clause is None:
+            return Source(NOTHING, [])
+        source: Source | None = None
+        for item in clause.expressions:
+            source = self._item(item, source, "inner", None)
+        assert source is not None
+        return source
+
+    def _item(
+        self, item: exp.Expression, left: Source | None, kind: JoinKind, condition: exp.Join | None
+    ) -> Source:
+        """One item of FROM, joined to what stands left of it."""
+        if isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous):
+            return self._function(item, left, kind, condition)
+        if item.args.get("lateral") and left is not None:
+            return self._lateral(item, left, kind, condition)
+        right = self._source(item)
+        return right if left is None else self._joined(left, right, kind, condition)
+
+    def _source(self, item: exp.Expression) -> Source:
+        match item:
+            case exp.Table():
+                return self._relation(item)
+            case exp.Subquery():
+                return self._named(self._subquery(item, self.place.outer), item, "subquery")
+            case exp.Paren():
+                return self._aliased(self._source(item.this), item)
+            case exp.Join():
+                kind = item.args["kind"]
+                left = self._item(item.this, None, "inner", None)
+                return self._item(item.expression, left, "inner" if kind == "cross" else kind, item)
+            case _:
+                raise NotSupported(f"{type(item).__name__} in FROM not yet supported", position=position_of(item))
+
+    def _subquery(self, item: exp.Expression, outer: Scope | None) -> Node:
+        from tailrace.plan.bind import bind_node
+
+        return bind_node(item.this, self.context, Place(self.place.ctes, outer))
+
+    def _named(self, node: Node, item: exp.Expression, name: str) -> Source:
+        alias = item.args.get("alias")
+        if alias is None:
+            return Source(node, fields_of(node.schema, ()))
+        node = renamed(node, [c.name for c in alias.args.get("columns") or ()], alias.this.name)
+        return Source(node, fields_of(node.schema, (alias.this.name,)))
+
+    def _aliased(self, source: Source, item: exp.Expression) -> Source:
+        """A join in parentheses, possibly with a name of its own."""
+        if item.args.get("alias") is None:
+            return source
+        visible = [f for f in source.fields if not f.qualified_only]
+        outputs = tuple(Ref(index=f.index, type=f.type, nullable=f.nullable) for f in visible)
+        node = Project(input=source.node, expressions=outputs, names=tuple(f.name for f in visible))
+        return self._named(node, item, "join")
+
+    def _relation(self, table: exp.Table) -> Source:
+        parts = tuple(part.name for part in table.parts)
+        alias = table.args.get("alias")
+        if len(parts) == 1 and parts[0] in self.place.ctes:
+            node = self.place.ctes[parts[0]]
+            name: tuple[str, ...] = parts
+        else:
+            relation = self.context.names.relation(parts, position_of(table))
+            node = plan_of(relation)
+            name = tuple(relation.name.split("."))
+        if alias is not None:
+            return self._named(node, table, parts[-1])
+        return Source(node, fields_of(node.schema, name))
+
+    def _joined(self, left: Source, right: Source, kind: JoinKind, join: exp.Join | None) -> Source:
+        width = len(left.node.schema)
+        _distinct_names(left.fields, right.fields, join)
+        fields = [
+            *shifted(left.fields, 0, nullable=kind in ("right", "full")),
+            *shifted(right.fields, width, nullable=kind in ("left", "full")),
+        ]
+        if join is None or join.args["kind"] == "cross":
+            return Source(Join(left=left.node, right=right.node, kind="inner", condition=TRUE), fields)
+        if join.args.get("natural") or join.args.get("using"):
+            return self._using(left, right, fields, kind, join)
+        plain = [*left.fields, *shifted(right.fields, width)]
+        condition = self._condition(plain, join)
+        return Source(Join(left=left.node, right=right.node, kind=kind, condition=condition), fields)
+
+    def _condition(self, fields: list[Field], join: exp.Join) -> Expression:
+        scope = Scope(fields, parent=self.place.outer, similar=self.context.names.similar)
+        binder = ExpressionBinder(self.context, scope, self.place, "JOIN conditions")
+        return binder.bind_as(join.args["on"], BOOLEAN, "JOIN/ON")
+
+    def _using(self, left: Source, right: Source, fields: list[Field], kind: JoinKind, join: exp.Join) -> Source:
+        """USING and NATURAL: columns of the same name are equal, and stand in the result once, in front."""
+        names = [i.name for i in join.args.get("using") or ()] or _common_names(left.fields, right.fields)
+        width = len(left.node.schema)
+        pairs = [(_only(left.fields, name, join), _only(right.fields, name, join)) for name in names]
+        conditions, merged = [], []
+        for name, (a, b) in zip(names, pairs, strict=True):
+            type = common_type((a.type, b.type))
+            if type is None:
+                raise NotSupported(f'JOIN/USING types {a.type} and {b.type} of "{name}" cannot be matched')
+            one = self.context.coerce(_ref(a), type)
+            other = self.context.coerce(_ref(replace(b, index=b.index + width)), type)
+            conditions.append(equal(one, other))
+            merged.append((name, one, other))
+        node: Node = Join(left=left.node, right=right.node, kind=kind, condition=conjunction(conditions))
+        return self._merged(node, fields, merged, kind)
+
+    def _merged(
+        self, node: Node, fields: list[Field], merged: list[tuple[str, Expression, Expression]], kind: JoinKind
+    ) -> Source:
+        from tailrace.plan.build import call
+        from tailrace.plan.functions.conditional import COALESCE
+
+        names = {name for name, _, _ in merged}
+        rest = [replace(f, qualified_only=True) if f.name in names else f for f in fields]
+        outputs: list[Expression] = list(refs(node))
+        first = []
+        for name, one, other in merged:
+            side: Expression = other if kind == "right" else one
+            if kind == "full":
+                nullable = [replace(s, nullable=True) if isinstance(s, Ref) else s for s in (one, other)]
+                side = call(COALESCE, nullable, one.type)
+            if not isinstance(side, Ref):
+                outputs.append(side)
+                side = Ref(index=len(outputs) - 1, type=side.type, nullable=side.nullable)
+            first.append(
+                Field(relation=(), name=name, index=side.index, type=side.type, nullable=side.nullable)
+            )
+        if len(outputs) > len(node.schema):
+            names_ = tuple(c.name for c in node.schema) + tuple(m[0] for m in merged)
+            node = Project(input=node, expressions=tuple(outputs), names=names_[: len(outputs)])
+        return Source(node, [*first, *rest])
+
+    def _lateral(
+        self, item: exp.Expression, left: Source, kind: JoinKind, join: exp.Join | None
+    ) -> Source:
+        if kind not in ("inner", "left"):
+            raise NotSupported(f"{kind.upper()} JOIN LATERAL not yet supported", position=position_of(item))
+        scope = Scope(left.fields, parent=self.place.outer, similar=self.context.names.similar)
+        right = self._named(self._subquery(item, scope), item, "subquery")
+        width = len(left.node.schema)
+        on = join is not None and join.args.get("on") is not None
+        condition = self._condition([*left.fields, *shifted(right.fields, width)], join) if on else TRUE  # type: ignore[arg-type]
+        node = lateral_join(left.node, right.node, kind, condition)
+        return Source(node, [*left.fields, *shifted(right.fields, width, nullable=kind == "left")])
+
+    def _function(
+        self, table: exp.Table, left: Source | None, kind: JoinKind, join: exp.Join | None
+    ) -> Source:
+        """A set-returning function sees the columns left of it."""
+        call = table.this
+        base = left or Source(NOTHING, [])
+        scope = Scope(base.fields, parent=self.place.outer, similar=self.context.names.similar)
+        binder = ExpressionBinder(self.context, scope, self.place, "functions in FROM")
+        if not table_candidates(call.name):
+            return self._scalar_in_from(table, binder, base)
+        item = binder.set_call(call.name, [binder.bind(e) for e in call.expressions])
+        columns = [Column(name, type) for name, type in item.columns]
+        function = item.function
+        if table.args.get("ordinality"):
+            function += ORDINALITY
+            columns.append(Column("ordinality", BIGINT, False))
+        alias = table.args.get("alias")
+        names = [c.name for c in alias.args.get("columns") or ()] if alias is not None else []
+        if alias is not None and not names and len(item.columns) == 1:
+            names = [alias.this.name]
+        columns = [replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns)]
+        if kind in ("right", "full"):
+            raise NotSupported(f"{kind.upper()} JOIN with a function not yet supported", position=position_of(table))
+        node: Node = FlatMap(
+            input=base.node,
+            function=function,
+            arguments=item.arguments,
+            columns=tuple(columns),
+            outer=kind == "left",
+        )
+        relation = (alias.this.name if alias is not None else call.name,)
+        fields = [*base.fields, *fields_of(node.schema[len(base.node.schema) :], relation, len(base.node.schema))]
+        return self._filtered(Source(node, fields), kind, join)
+
+    def _filtered(self, source: Source, kind: JoinKind, join: exp.Join | None) -> Source:
+        on = join.args.get("on") if join is not None else None
+        if on is None or (isinstance(on, exp.Boolean) and on.this):
+            return source
+        if kind != "inner":
+            raise NotSupported("LEFT JOIN of a function ON anything but true not yet supported")
+        condition = self._condition(source.fields, join)  # type: ignore[arg-type]
+        return Source(Filter(input=source.node, predicate=condition), source.fields)
+
+    def _scalar_in_from(self, table: exp.Table, binder: ExpressionBinder, base: Source) -> Source:
+        """`FROM f(x)` of an ordinary function: one row with its value."""
+        name = table.this.name
+        if not candidates(name) or aggregate_candidates(name):
+            raise UnknownColumn(f'function "{name}" does not exist', sqlstate="42883", position=position_of(table))
+        value = self.context.settled(binder.bind(table.this))
+        alias = table.args.get("alias")
+        columns = [c.name for c in alias.args.get("columns") or ()] if alias is not None else []
+        named = columns[0] if columns else alias.this.name if alias is not None else name
+        outputs = (*refs(base.node), value)
+        names = (*(c.name for c in base.node.schema), named)
+        node = Project(input=base.node, expressions=outputs, names=names)
+        relation = (alias.this.name if alias is not None else name,)
+        return Source(node, [*base.fields, *fields_of(node.schema[-1:], relation, len(outputs) - 1)])
+
+
+def plan_of(relation: Relation) -> Node:
+    """A view's plan, or a scan."""
+    if relation.plan is not None:
+        if tuple(c.name for c in relation.plan.schema) == tuple(c.name for c in relation.schema):
+            return relation.plan
+        return renamed(relation.plan, [c.name for c in relation.schema], relation.name)
+    return Scan(
+        relation=relation.id, schema=relation.schema, keys=relation.keys, append_only=relation.append_only
+    )
+
+
+def _ref(field: Field) -> Ref:
+    return Ref(index=field.index, type=field.type, nullable=field.nullable)
+
+
+def _common_names(left: Sequence[Field], right: Sequence[Field]) -> list[str]:
+    others = {f.name for f in right if not f.qualified_only}
+    return [f.name for f in left if not f.qualified_only and f.name in others]
+
+
+def _only(fields: Sequence[Field], name: str, join: exp.Join) -> Field:
+    matches = [f for f in fields if f.name == name and not f.qualified_only]
+    if not matches:
+        raise UnknownColumn(
+            f'column "{name}" specified in USING clause does not exist', position=position_of(join)
+        )
+    if len(matches) > 1:
+        raise AmbiguousColumn(f'common column name "{name}" appears more than once', position=position_of(join))
+    return matches[0]
+
+
+def _distinct_names(left: Sequence[Field], right: Sequence[Field], join: exp.Join | None) -> None:
+    """Two relations of one name cannot be told apart."""
+    both = {f.relation for f in left if f.relation} & {f.relation for f in right if f.relation}
+    if both:
+        name = next(iter(both))[-1]
+        position = position_of(join.expression) if join is not None else None
+        raise DuplicateObject(f'table name "{name}" specified more than once', sqlstate="42712", position=position)
+
+

@@ -1,0 +1,195 @@
+"""GROUP BY: which expressions group, the nodes that group by them, and what may stand above them.
+
+Below the Aggregate stands a Project with the grouped expressions first and the aggregates' arguments behind them, so
+that groups are places, and one pass over a row computes all that is needed of it.  GROUPING SETS, ROLLUP and CUBE
+are a UNION ALL of aggregates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from tailrace.errors import GroupingFailure, UnknownColumn
+from tailrace.plan.bind_body import ordinal
+from tailrace.plan.build import canonical
+from tailrace.plan.context import Pending, refs
+from tailrace.plan.expressions import AggregateCall, Expression, Literal, OuterRef, Ref
+from tailrace.plan.nodes import Aggregate, Node, Project, Union
+from tailrace.plan.scope import Scope
+from tailrace.plan.syntax.expressions import position_of
+from tailrace.plan.walk import aggregate_with, subexpressions, subquery, with_children
+from tailrace.plan.outer import with_outer_refs
+
+if TYPE_CHECKING:
+    from tailrace.plan.bind_select import SelectBinder
+
+Set = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Grouping:
+    """The grouped expressions, and the sets of them (by place) to group by: usually one, of all."""
+
+    expressions: list[Expression]
+    sets: list[Set]
+    names: list[str]
+
+    def node(self, input: Node, calls: Sequence[AggregateCall]) -> Node:
+        outputs: list[Expression] = list(self.expressions)
+        aggregates = tuple(aggregate_with(call, lambda e: _projected(e, outputs)) for call in calls)
+        names = [self.names[i] if i < len(self.names) else f"argument{i}" for i in range(len(outputs))]
+        if tuple(outputs) != refs(input):
+            input = Project(input=input, expressions=tuple(outputs), names=tuple(names))
+        labels = tuple(call.function.partition("(")[0] for call in calls)
+        if self.sets == [tuple(range(len(self.expressions)))]:
+            return Aggregate(input=input, group_by=self.sets[0], aggregates=aggregates, names=labels)
+        return Union(inputs=tuple(self._one_set(input, chosen, aggregates, labels) for chosen in self.sets))
+
+    def _one_set(
+        self, input: Node, chosen: Set, aggregates: tuple[AggregateCall, ...], labels: tuple[str, ...]
+    ) -> Node:
+        """Grouped by these alone; the other grouped columns are NULL."""
+        node = Aggregate(input=input, group_by=chosen, aggregates=aggregates, names=labels)
+        made = refs(node)
+        groups: list[Expression] = [
+            made[chosen.index(i)] if i in chosen else Literal(text=None, type=e.type)
+            for i, e in enumerate(self.expressions)
+        ]
+        return Project(
+            input=node, expressions=(*groups, *made[len(chosen) :]), names=(*self.names, *labels)
+        )
+
+    def replaced(self, scope: Scope) -> Callable[[Expression], Expression]:
+        """Rewrites what stands above: grouped expressions and aggregates become columns, others are refused."""
+        always = set(self.sets[0]).intersection(*self.sets[1:]) if self.sets else set()
+
+        def group(expression: Expression) -> Ref | None:
+            for i, grouped in enumerate(self.expressions):
+                if expression == grouped or canonical(expression) == grouped:
+                    return Ref(index=i, type=grouped.type, nullable=grouped.nullable or i not in always)
+            return None
+
+        def change(expression: Expression) -> Expression:
+            found = group(expression)
+            if found is not None:
+                return found
+            match expression:
+                case Pending(kind="aggregate", number=number):
+                    place = len(self.expressions) + number
+                    return Ref(index=place, type=expression.type, nullable=expression.nullable)
+                case Ref(index=index):
+                    raise _ungrouped(scope, index)
+            query = subquery(expression)
+            if query is not None:
+                expression = replace(expression, query=with_outer_refs(query, outer))  # type: ignore[call-arg]
+            return with_children(expression, change)
+
+        def outer(ref: OuterRef) -> Expression:
+            found = group(Ref(index=ref.index, type=ref.type, nullable=ref.nullable))
+            if found is None:
+                raise _ungrouped(scope, ref.index)
+            return replace(ref, index=found.index, nullable=found.nullable)
+
+        return change
+
+
+def _ungrouped(scope: Scope, index: int) -> GroupingFailure:
+    return GroupingFailure(
+        f'column "{scope.describe(index)}" must appear in the GROUP BY clause or be used in an aggregate function',
+        position=scope.positions.get(index),
+    )
+
+
+def _projected(expression: Expression, outputs: list[Expression]) -> Expression:
+    """The expression as a column of the projection below; constants stay where they are."""
+    if isinstance(expression, Literal):
+        return expression
+    if expression not in outputs:
+        outputs.append(expression)
+    return Ref(index=outputs.index(expression), type=expression.type, nullable=expression.nullable)
+
+
+def bind_groups(
+    select: SelectBinder, clause: exp.Group | None, outputs: list[Expression], names: list[str]
+) -> Grouping:
+    grouping = Grouping([], [()], [])
+    for item in clause.expressions if clause is not None else ():
+        alternatives = _alternatives(item, _Binder(select, grouping, outputs, names))
+        grouping.sets = [_merged(a, b) for a, b in product(grouping.sets, alternatives)]
+    return grouping
+
+
+@dataclass(slots=True)
+class _Binder:
+    select: SelectBinder
+    grouping: Grouping
+    outputs: list[Expression]
+    names: list[str]
+
+    def place(self, node: exp.Expression) -> int:
+        """The place of one grouped expression among all of them."""
+        expression, name = self._expression(node)
+        expression = canonical(expression)
+        if any(isinstance(part, Pending) for part in subexpressions(expression)):
+            raise GroupingFailure("aggregate functions are not allowed in GROUP BY", position=position_of(node))
+        if expression not in self.grouping.expressions:
+            self.grouping.expressions.append(expression)
+            self.grouping.names.append(name)
+        return self.grouping.expressions.index(expression)
+
+    def _expression(self, node: exp.Expression) -> tuple[Expression, str]:
+        """A number, a column of FROM, the name of an output column, or any expression over FROM."""
+        from tailrace.plan.output_names import output_name
+
+        place = ordinal(node, len(self.outputs), "GROUP BY")
+        if place is not None:
+            return self.outputs[place], self.names[place]
+        binder = self.select._binder("GROUP BY", collecting=False)
+        if isinstance(node, exp.Column) and len(node.parts) == 1:
+            try:
+                return binder.bind_typed(node), node.name
+            except UnknownColumn:
+                if node.name not in self.names:
+                    raise
+                return self.outputs[self.names.index(node.name)], node.name
+        return binder.bind_typed(node), output_name(node)
+
+
+def _alternatives(item: exp.Expression, binder: _Binder) -> list[Set]:
+    """The sets that one item of GROUP BY stands for."""
+    match item:
+        case exp.GroupingSets(expressions=members):
+            return [chosen for member in members for chosen in _alternatives(member, binder)]
+        case exp.Rollup(expressions=members):
+            parts = [_members(member, binder) for member in members]
+            return [_flat(parts[:n]) for n in range(len(parts), -1, -1)]
+        case exp.Cube(expressions=members):
+            parts = [_members(member, binder) for member in members]
+            choices = product((True, False), repeat=len(parts))
+            return [_flat([p for p, c in zip(parts, chosen, strict=True) if c]) for chosen in choices]
+        case _:
+            return [_members(item, binder)]
+
+
+def _members(item: exp.Expression, binder: _Binder) -> Set:
+    if isinstance(item, exp.Paren):
+        return _members(item.this, binder)
+    if isinstance(item, exp.Tuple):
+        return _flat([_members(member, binder) for member in item.expressions])
+    return (binder.place(item),)
+
+
+def _flat(parts: Sequence[Set]) -> Set:
+    result: Set = ()
+    for part in parts:
+        result = _merged(result, part)
+    return result
+
+
+def _merged(one: Set, other: Set) -> Set:
+    return (*one, *(i for i in other if i not in one))

@@ -1,0 +1,46 @@
+"""The OVER clause: named windows and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from tailrace.errors import NotSupported, SqlError
+from tailrace.plan.expressions import Order
+
+
+def named_window(node: exp.Window, named: Mapping[str, exp.Expression]) -> exp.Expression:
+    """The window's definition; a name in it is replaced by what WINDOW says."""
+    name = node.args.get("alias")
+    if name is None:
+        return node
+    definition = named.get(name.name)
+    if definition is None:
+        raise SqlError(f'window "{name.name}" does not exist', sqlstate="42704")
+    merged = exp.Window(this=node.this)
+    for part in ("partition_by", "order", "spec"):
+        merged.set(part, node.args.get(part) or definition.args.get(part))
+    return merged
+
+
+def frame_text(spec: exp.Expression | None, orders: Sequence[Order]) -> str | None:
+    """The frame clause as Spark text.  Offsets are constants."""
+    if spec is None:
+        return None
+    kind = spec.args["kind"].upper()
+    if kind == "GROUPS":
+        raise NotSupported("GROUPS frames not yet supported")
+    start = _bound(spec.args["start"], spec.args.get("start_side"), kind)
+    end = _bound(spec.args["end"], spec.args.get("end_side"), kind)
+    return f"{kind} BETWEEN {start} AND {end}"
+
+
+def _bound(value: str | exp.Expression, side: str | None, kind: str) -> str:
+    if value == "current row":
+        return "CURRENT ROW"
+    if value == "unbounded":
+        return f"UNBOUNDED {(side or '').upper()}"
+    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
+        return f"{value.this} {(side or '').upper()}"
+    raise NotSupported(f"{kind} frames with an offset that is not a whole number not yet supported")

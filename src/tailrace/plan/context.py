@@ -1,0 +1,66 @@
+"""What is the same all through one statement: the catalog, the parameters, the CTEs in sight, the volatile calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tailrace.plan.coercion import cast
+from tailrace.plan.expressions import Expression, Parameter, Ref
+from tailrace.plan.names import Names
+from tailrace.plan.nodes import Node
+from tailrace.plan.scope import Scope
+from tailrace.types.core import TEXT, UNKNOWN, SqlType
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pending:
+    """Stands in an expression for a value of a later step: an aggregate, a window function, a set's element.
+
+    Only the binder sees it; before a plan leaves, each has become a Ref.
+    """
+
+    kind: str
+    number: int
+    type: SqlType
+    nullable: bool
+
+
+@dataclass(slots=True)
+class Context:
+    """`parameters` are the types of `$1`, `$2` …, None while nothing has decided one."""
+
+    names: Names
+    parameters: list[SqlType | None] = field(default_factory=list)
+    volatile: dict[str, None] = field(default_factory=dict)
+
+    def parameter(self, number: int) -> Parameter:
+        while len(self.parameters) < number:
+            self.parameters.append(None)
+        return Parameter(number=number, type=self.parameters[number - 1] or UNKNOWN)
+
+    def coerce(self, expression: Expression, type: SqlType) -> Expression:
+        """The expression as `type`; a parameter without a type gets this one."""
+        if isinstance(expression, Parameter) and expression.type == UNKNOWN:
+            self.parameters[expression.number - 1] = type
+        return cast(expression, type)
+
+    def settled(self, expression: Expression) -> Expression:
+        """The expression with a type: what nothing decided is text."""
+        return self.coerce(expression, TEXT) if expression.type == UNKNOWN else expression
+
+    def parameter_types(self) -> tuple[SqlType, ...]:
+        return tuple(type or TEXT for type in self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a query stands: its CTEs, and the scope around it."""
+
+    ctes: Mapping[str, Node]
+    outer: Scope | None
+
+
+def refs(node: Node) -> tuple[Ref, ...]:
+    """All columns of a node, in order."""
+    return tuple(Ref(index=i, type=c.type, nullable=c.nullable) for i, c in enumerate(node.schema))

@@ -1,0 +1,229 @@
+"""Aggregate functions: what they take, what they give, and their batch text.
+
+Every result is a function of the group's rows as a bag: without an ORDER BY of its own, an aggregate that depends on
+order uses one fixed order, and float sums add in order of size.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tailrace.plan.expressions import AggregateCall, WindowCall
+from tailrace.plan.functions import additive as sums
+from tailrace.plan.functions.additive import Additive, Contribution
+from tailrace.plan.functions.entry import parse_signature
+from tailrace.plan.functions.ordered import Sort, collected, sorted_rows
+from tailrace.types.core import SqlType
+from tailrace.types.spark import spark_type
+
+__all__ = ["Additive", "AggregateFunction", "Contribution", "additive", "aggregate_candidates", "aggregate_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows that an aggregate sees, as texts: its arguments, its order, and what follows each Spark aggregate.
+
+    `tail` is a FILTER clause, an OVER clause, both or nothing.
+    """
+
+    arguments: Sequence[str]
+    sorts: Sequence[Sort] = ()
+    tail: str = ""
+    distinct: bool = False
+
+
+Text = Callable[[AggregateCall | WindowCall, Group], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AggregateFunction:
+    """`keeps_nulls`: rows whose argument is NULL count too."""
+
+    id: str
+    name: str
+    arguments: tuple[SqlType, ...]
+    result: SqlType
+    additive: Additive | None
+    spark: Text | None
+    nullable: bool
+
+
+def _aggregate(
+    signature: str, spark: Text | None = None, *, additive: Additive | None = None, nullable: bool = True
+) -> AggregateFunction:
+    name, arguments, result, _ = parse_signature(signature)
+    id = signature.split(" -> ")[0]
+    return AggregateFunction(
+        id=id, name=name, arguments=arguments, result=result, additive=additive, spark=spark, nullable=nullable
+    )
+
+
+def _plain(template: str) -> Text:
+    """A Spark aggregate of the first argument that needs no order."""
+    return lambda call, group: (
+        template.format(("DISTINCT " if group.distinct else "") + group.arguments[0]) + group.tail
+    )
+
+
+def _float_sum(call: AggregateCall | WindowCall, group: Group) -> str:
+    """In order of size, so that the same bag always gives the same sum."""
+    values = f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
+    total = f"aggregate({values}, 0D, (total, x) -> total + x)"
+    return f"CAST(CASE WHEN {_count(group)} > 0 THEN {total} END AS {spark_type(call.type)})"
+
+
+def _float_avg(call: AggregateCall | WindowCall, group: Group) -> str:
+    values = f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
+    total = f"aggregate({values}, 0D, (total, x) -> total + x)"
+    return f"CASE WHEN {_count(group)} > 0 THEN {total} / cardinality({values}) END"
+
+
+def _count(group: Group) -> str:
+    return f"count({group.arguments[0]}){group.tail}"
+
+
+def _float_variance(*, sample: bool, root: bool) -> Text:
+    """Two passes over the sorted values: the mean, then the squares of the distances to it."""
+
+    def text(call: AggregateCall | WindowCall, group: Group) -> str:
+        values = f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
+        count = f"cardinality({values})"
+        mean = f"aggregate({values}, 0D, (total, x) -> total + x) / nullif({count}, 0)"
+        spread = (
+            f"aggregate({values}, named_struct('mean', {mean}, 'sum', 0D), (s, x) -> named_struct('mean', s.mean,"
+            f" 'sum', s.sum + (x - s.mean) * (x - s.mean)), s -> s.sum)"
+        )
+        value = f"{spread} / nullif({count} - {1 if sample else 0}, 0)"
+        return f"CAST({f'sqrt({value})' if root else value} AS {spark_type(call.type)})"
+
+    return text
+
+
+def _array(call: AggregateCall | WindowCall, group: Group) -> str:
+    rows = sorted_rows(group.arguments[:1], group.sorts, group.distinct, group.tail)
+    return f"CASE WHEN count(1){group.tail} > 0 THEN transform({rows}, r -> r.v0) END"
+
+
+def _string(call: AggregateCall | WindowCall, group: Group) -> str:
+    rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
+    present = f"filter({rows}, r -> r.v0 IS NOT NULL)"
+    joined = (
+        f"aggregate({present}, CAST(NULL AS string), (s, r) ->"
+        " CASE WHEN s IS NULL THEN r.v0 ELSE concat(s, coalesce(r.v1, ''), r.v0) END)"
+    )
+    return joined
+
+
+def _json_array(call: AggregateCall | WindowCall, group: Group) -> str:
+    rows = sorted_rows(group.arguments[:1], group.sorts, group.distinct, group.tail)
+    members = f"array_join(transform({rows}, r -> coalesce(r.v0, 'null')), ',')"
+    return f"CASE WHEN count(1){group.tail} > 0 THEN concat('[', {members}, ']') END"
+
+
+def _json_object(call: AggregateCall | WindowCall, group: Group) -> str:
+    """Entries in order of their keys; of equal keys the last value wins."""
+    rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
+    entries = f"transform({rows}, r -> struct(r.v0, parse_json(coalesce(r.v1, 'null'))))"
+    last = (
+        f"aggregate({entries}, CAST(map() AS map<string,variant>), (m, e) ->"
+        " map_concat(map_filter(m, (k, v) -> k <> e.col1), map(e.col1, e.col2)))"
+    )
+    return f"CASE WHEN count(1){group.tail} > 0 THEN to_json(parse_json(to_json({last}))) END"
+
+
+def _map(call: AggregateCall | WindowCall, group: Group) -> str:
+    rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
+    empty = f"CAST(map() AS {spark_type(call.type)})"
+    last = (
+        f"aggregate(filter({rows}, r -> r.v0 IS NOT NULL), {empty}, (m, e) ->"
+        " map_concat(map_filter(m, (k, v) -> k <> e.v0), map(e.v0, e.v1)))"
+    )
+    return f"CASE WHEN count(1){group.tail} > 0 THEN {last} END"
+
+
+_INTEGERS = ("smallint", "integer")
+_SPREADS = (
+    ("variance", True, False), ("var_samp", True, False), ("var_pop", False, False),
+    ("stddev", True, True), ("stddev_samp", True, True), ("stddev_pop", False, True),
+)  # fmt: skip
+
+AGGREGATES = (
+    _aggregate("count() -> bigint", additive=sums.COUNT, nullable=False),
+    _aggregate("count(T) -> bigint", _plain("count({})"), additive=sums.COUNT, nullable=False),
+    *(_aggregate(f"sum({t}) -> bigint", additive=sums.SUM_INTEGER) for t in (*_INTEGERS, "uint2")),
+    *(_aggregate(f"sum({t}) -> numeric", additive=sums.SUM_BIGINT) for t in ("bigint", "uint4")),
+    _aggregate("sum(numeric) -> numeric", additive=sums.SUM_NUMERIC),
+    _aggregate("sum(real) -> real", _float_sum),
+    _aggregate("sum(double precision) -> double precision", _float_sum),
+    *(_aggregate(f"avg({t}) -> numeric", additive=sums.AVG_INTEGER) for t in (*_INTEGERS, "uint2")),
+    *(_aggregate(f"avg({t}) -> numeric", additive=sums.AVG_BIGINT) for t in ("bigint", "uint4")),
+    _aggregate("avg(numeric) -> numeric", additive=sums.AVG_NUMERIC),
+    _aggregate("avg(double precision) -> double precision", _float_avg),
+    _aggregate("min(T) -> T", _plain("min({})")),
+    _aggregate("max(T) -> T", _plain("max({})")),
+    *(_aggregate(f"{name}(boolean) -> boolean", additive=sums.BOOL_AND) for name in ("bool_and", "every")),
+    _aggregate("bool_or(boolean) -> boolean", additive=sums.BOOL_OR),
+    *(
+        _aggregate(f"{name}({t}) -> numeric", additive=sums.variance(sample=sample, root=root))
+        for name, sample, root in _SPREADS
+        for t in _INTEGERS
+    ),
+    *(
+        _aggregate(f"{name}({t}) -> {result}", _float_variance(sample=sample, root=root))
+        for name, sample, root in _SPREADS
+        for t, result in (("bigint", "numeric"), ("numeric", "numeric"), ("double precision", "double precision"))
+    ),
+    _aggregate("string_agg(text, text) -> text", _string),
+    _aggregate("array_agg(T) -> T[]", _array),
+    _aggregate("list_agg(T) -> T list", _array),
+    _aggregate("jsonb_agg(jsonb) -> jsonb", _json_array),
+    _aggregate("jsonb_object_agg(text, jsonb) -> jsonb", _json_object),
+    _aggregate("map_agg(text, T) -> map[text=>T]", _map),
+)
+
+_BY_NAME: dict[str, list[AggregateFunction]] = defaultdict(list)
+for _entry in AGGREGATES:
+    _BY_NAME[_entry.name].append(_entry)
+_BY_ID = {entry.id: entry for entry in AGGREGATES}
+
+
+def aggregate_candidates(name: str) -> list[AggregateFunction]:
+    return _BY_NAME.get(name, [])
+
+
+def additive(call: AggregateCall) -> Additive | None:
+    """How to keep this aggregate as sums; None if it has to look at its rows again."""
+    return None if call.distinct else _BY_ID[call.function].additive
+
+
+def aggregate_text(call: AggregateCall | WindowCall, group: Group) -> str:
+    """The batch text of an aggregate over the rows of a group or of a window."""
+    entry = _BY_ID[call.function]
+    if group.distinct and entry.additive is not None:
+        return _distinct_text(call, entry, entry.additive, group)
+    if entry.additive is not None:
+        return _additive_text(call, entry.additive, group)
+    assert entry.spark is not None
+    return entry.spark(call, group)
+
+
+def _additive_text(call: AggregateCall | WindowCall, rule: Additive, group: Group) -> str:
+    parts = rule.contributions(call, group.arguments)  # type: ignore[arg-type]
+    totals = [f"coalesce(CAST(sum({part.text}){group.tail} AS {part.ddl}), CAST(0 AS {part.ddl}))" for part in parts]
+    return rule.finalize(call, totals)  # type: ignore[arg-type]
+
+
+def _distinct_text(call: AggregateCall | WindowCall, entry: AggregateFunction, rule: Additive, group: Group) -> str:
+    """Each value once: the contributions of the distinct values, added up."""
+    if entry.spark is not None:
+        return entry.spark(call, group)
+    values = f"array_sort({collected(group.arguments[0], True, group.tail)})"
+    parts = rule.contributions(call, ["x"])  # type: ignore[arg-type]
+    totals = [
+        f"CAST(aggregate({values}, CAST(0 AS {part.ddl}), (total, x) -> CAST(total + {part.text} AS {part.ddl}))"
+        f" AS {part.ddl})"
+        for part in parts
+    ]
+    return rule.finalize(call, totals)  # type: ignore[arg-type]

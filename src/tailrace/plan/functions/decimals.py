@@ -1,0 +1,130 @@
+"""Exact arithmetic on numeric, which Spark by itself would round: it derives a result's scale from the operands' types.
+
+decimal(38,18) * decimal(38,18) is decimal(38,6) to Spark.  So operands are given the narrowest type their origin
+proves (an integer, a constant), and wide ones are multiplied in two parts.  Results are decimal(38,18); a product of
+two wide operands is right to 17 digits after the point, a quotient to 18.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tailrace.plan.expressions import Call, Cast, Expression, Literal
+from tailrace.plan.functions.entry import Render
+from tailrace.plan.functions.let import let
+from tailrace.plan.values import parse_value
+from tailrace.types.core import BIGINT, INTEGER, NUMERIC, SMALLINT, UINT2, UINT4, UINT8, Numeric
+
+NUMERIC_DDL = "decimal(38,18)"
+_ADDEND = "decimal(37,18)"  # one digit of room for the carry: Spark keeps the scale
+_INTEGER_DIGITS = {SMALLINT: 5, INTEGER: 10, BIGINT: 19, UINT2: 5, UINT4: 10, UINT8: 20}
+_EXACT_SCALE = 6  # Spark never cuts a product's scale below this
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A text of type decimal(whole + scale, scale)."""
+
+    text: str
+    whole: int
+    scale: int
+
+    @property
+    def precision(self) -> int:
+        return self.whole + self.scale
+
+
+def operand(expression: Expression, render: Render) -> Operand:
+    """An argument in the narrowest decimal that surely holds it."""
+    match expression:
+        case Literal(text=str() as text, type=Numeric()):
+            return _constant(parse_value(text, expression.type))
+        case Cast(input=inner, type=Numeric(scale=None)) if inner.type in _INTEGER_DIGITS:
+            digits = _INTEGER_DIGITS[inner.type]
+            return Operand(f"CAST({render(inner)} AS decimal({digits},0))", digits, 0)
+        case Cast(input=inner, type=Numeric(scale=None)) if isinstance(inner.type, Numeric):
+            scale = inner.type.scale
+            if scale is not None and scale <= 18:
+                return Operand(f"CAST({render(inner)} AS decimal({20 + scale},{scale}))", 20, scale)
+    return Operand(render(expression), 20, 18)
+
+
+def _constant(value: Decimal) -> Operand:
+    whole, _, fraction = f"{abs(value):f}".partition(".")
+    whole, fraction = whole.lstrip("0"), fraction.rstrip("0")
+    precision = max(len(whole) + len(fraction), 1)
+    text = f"{'-' if value < 0 else ''}{whole or '0'}" + (f".{fraction}" if fraction else "")
+    return Operand(f"CAST('{text}' AS decimal({precision},{len(fraction)}))", precision - len(fraction), len(fraction))
+
+
+def add(call: Call, render: Render) -> str:
+    return _sum([render(argument) for argument in call.arguments], " + ")
+
+
+def subtract(call: Call, render: Render) -> str:
+    return _sum([render(argument) for argument in call.arguments], " - ")
+
+
+def _sum(texts: list[str], sign: str = " + ") -> str:
+    first, *rest = texts
+    total = first
+    for text in rest:
+        total = f"(CAST({total} AS {_ADDEND}){sign}CAST({text} AS {_ADDEND}))"
+    return total
+
+
+def multiply(call: Call, render: Render) -> str:
+    one, other = (operand(argument, render) for argument in call.arguments)
+    return product(one, other)
+
+
+def product(one: Operand, other: Operand) -> str:
+    if one.scale + other.scale <= _EXACT_SCALE or one.precision + other.precision < 38:
+        return f"CAST({one.text} * {other.text} AS {NUMERIC_DDL})"
+    terms = [
+        f"CAST({a} * {b} AS {NUMERIC_DDL})" for a in _parts(one, "{a}") for b in _parts(other, "{b}")
+    ]
+    return let({"a": one.text, "b": other.text}, _sum(terms))
+
+
+def _parts(value: Operand, name: str) -> list[str]:
+    """The whole number and the fraction of a wide operand; a narrow one as it is."""
+    if value.scale <= _EXACT_SCALE:
+        return [name]
+    return [
+        f"CAST(floor({name}) AS decimal({value.whole},0))",
+        f"CAST(pmod({name}, 1BD) AS decimal({value.scale},{value.scale}))",
+    ]
+
+
+def divide(call: Call, render: Render) -> str:
+    one, other = (operand(argument, render) for argument in call.arguments)
+    return quotient(one, other)
+
+
+def quotient(one: Operand, other: Operand) -> str:
+    """By a whole number, Spark keeps 18 digits.  By anything else: a quotient of doubles, then one step of Newton's
+    method, which makes 16 right digits 30."""
+    if other.scale == 0 and one.whole <= 20:
+        return f"CAST(CAST({one.text} AS {NUMERIC_DDL}) / {other.text} AS {NUMERIC_DDL})"
+    guess = f"CAST(CAST({{a}} AS double) / CAST({{b}} AS double) AS {NUMERIC_DDL})"
+    back = product(Operand("{q}", 20, 18), Operand("{b}", other.whole, other.scale))
+    rest = _sum(["{a}", back], " - ")
+    step = f"CAST(CAST({rest} AS double) / CAST({{b}} AS double) AS {NUMERIC_DDL})"
+    a, b = f"CAST({one.text} AS {NUMERIC_DDL})", other.text
+    inner = let({"q": guess, "b": "{b}", "a": "{a}"}, _sum(["{q}", step]))
+    return let({"a": a, "b": b}, inner)
+
+
+def remainder(call: Call, render: Render) -> str:
+    one, other = (render(argument) for argument in call.arguments)
+    return f"CAST({one} % {other} AS {NUMERIC_DDL})"
+
+
+def as_numeric(text: str) -> str:
+    """Any number's text as an unscaled numeric."""
+    return f"CAST({text} AS {NUMERIC_DDL})"
+
+
+__all__ = ["NUMERIC", "add", "as_numeric", "divide", "multiply", "product", "quotient", "remainder", "subtract"]

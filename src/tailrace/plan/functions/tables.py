@@ -1,0 +1,96 @@
+"""Set-returning functions: an array for each row, unrolled by LATERAL VIEW.
+
+An entry gives the columns' names and types and the Spark text of an array; with several columns, of structs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tailrace.plan.functions.entry import parse_signature
+from tailrace.plan.nodes import FlatMap
+from tailrace.types.core import SqlType
+
+ORDINALITY = "+ordinality"
+"""Behind a function's id: one more column counts the rows from 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableFunction:
+    id: str
+    name: str
+    arguments: tuple[SqlType, ...]
+    columns: tuple[tuple[str, SqlType], ...]
+    spark: str
+
+
+def _table(signature: str, spark: str, **columns: str) -> TableFunction:
+    """`_table("f(int) -> text", text)`: one column named as the function; or named columns, the result being ignored."""
+    name, arguments, result, _ = parse_signature(signature)
+    named = tuple((column, parse_signature(f"x() -> {type}")[2]) for column, type in columns.items())
+    return TableFunction(
+        id=signature.split(" -> ")[0],
+        name=name,
+        arguments=arguments,
+        columns=named or ((name, result),),
+        spark=spark,
+    )
+
+
+def _series(type: str, zero: str) -> tuple[TableFunction, ...]:
+    """Nothing when the end lies before the start; Spark would count down."""
+    one = f"CASE WHEN {{0}} <= {{1}} THEN sequence({{0}}, {{1}}, {zero}) END"
+    step = "CASE WHEN ({2} > 0 AND {0} <= {1}) OR ({2} < 0 AND {0} >= {1}) THEN sequence({0}, {1}, {2}) END"
+    return (
+        _table(f"generate_series({type}, {type}) -> {type}", one),
+        _table(f"generate_series({type}, {type}, {type}) -> {type}", step),
+    )
+
+
+_STEP = "(INTERVAL '1' DAY * {2}.days + INTERVAL '0.000001' SECOND * {2}.micros)"
+_STEPS = (
+    "CASE WHEN {2}.months <> 0 THEN sequence({0}, {1}, INTERVAL '1' MONTH * {2}.months)"
+    f" WHEN {{0}} <= {{1}} THEN sequence({{0}}, {{1}}, {_STEP}) END"
+)
+_MAP = "map_entries(from_json({0}, 'map<string,variant>'))"
+
+TABLES = (
+    *_series("integer", "1"),
+    *_series("bigint", "1L"),
+    _table("generate_series(timestamp, timestamp, interval) -> timestamp", _STEPS),
+    _table("generate_series(timestamptz, timestamptz, interval) -> timestamptz", _STEPS),
+    _table("generate_subscripts(T[], integer) -> integer", "sequence(1, nullif(cardinality({0}), 0))"),
+    _table("unnest(T[]) -> T", "{0}"),
+    _table("unnest(T list) -> T", "{0}"),
+    _table("unnest(map[text=>T]) -> T", "map_entries({0})", key="text", value="T"),
+    _table("jsonb_array_elements(jsonb) -> jsonb", "transform(from_json({0}, 'array<variant>'), e -> to_json(e))", value="jsonb"),
+    _table("jsonb_array_elements_text(jsonb) -> text", "from_json({0}, 'array<string>')", value="text"),
+    _table("jsonb_object_keys(jsonb) -> text", "json_object_keys({0})"),
+    _table("jsonb_each(jsonb) -> text", f"transform({_MAP}, e -> struct(e.key, to_json(e.value)))", key="text", value="jsonb"),
+    _table("jsonb_each_text(jsonb) -> text", "map_entries(from_json({0}, 'map<string,string>'))", key="text", value="text"),
+    _table("regexp_split_to_table(text, text) -> text", "split({0}, {1})"),
+    _table("string_to_table(text, text) -> text", "split({0}, concat('\\\\Q', {1}, '\\\\E'), -1)"),
+)  # fmt: skip
+
+_BY_NAME: dict[str, list[TableFunction]] = defaultdict(list)
+for _entry in TABLES:
+    _BY_NAME[_entry.name].append(_entry)
+_BY_ID = {entry.id: entry for entry in TABLES}
+
+
+def table_candidates(name: str) -> list[TableFunction]:
+    return _BY_NAME.get(name, [])
+
+
+def generator(function: str, arguments: Sequence[str], node: FlatMap) -> str:
+    """The Spark generator that makes the rows of a FlatMap's function."""
+    entry = _BY_ID[function.removesuffix(ORDINALITY)]
+    array = entry.spark.format(*arguments)
+    if function.endswith(ORDINALITY):
+        width = len(entry.columns)
+        values = ", ".join(f"e.col{i + 1}" for i in range(width)) if width > 1 else "e"
+        array = f"transform({array}, (e, i) -> struct({values}, CAST(i + 1 AS bigint)))"
+        return f"inline({array})"
+    return f"explode({array})" if len(node.columns) == 1 else f"inline({array})"

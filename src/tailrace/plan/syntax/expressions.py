@@ -1,0 +1,222 @@
+"""Scalar expressions by precedence climbing, with PostgreSQL's precedences.  The leaves are in primaries.py.
+
+Every operator that is a symbol becomes one `exp.Operator`; what it means is a question of types, for the binder.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tailrace.plan.syntax.tokens import Cursor, Token
+from tailrace.plan.syntax.types import parse_type_name
+
+OR, AND, NOT, IS, COMPARISON, RANGE, OTHER, SUM, PRODUCT, POWER, ZONE, COLLATE, UNARY = range(1, 14)
+
+_SYMBOLS = {
+    **dict.fromkeys(("=", "<>", "!=", "<", ">", "<=", ">="), COMPARISON),
+    **dict.fromkeys(("+", "-"), SUM),
+    **dict.fromkeys(("*", "/", "%"), PRODUCT),
+    "^": POWER,
+    **dict.fromkeys(
+        ("||", "->", "->>", "#>", "#>>", "@>", "<@", "?", "?|", "?&", "#-", "~", "~*", "!~", "!~*", "~~", "~~*",
+         "!~~", "!~~*", "&", "|", "#", "<<", ">>", "&&", "^@"),
+        OTHER,
+    ),
+}  # fmt: skip
+
+
+def located(node: exp.Expression, token: Token) -> exp.Expression:
+    """The node, remembering where in the statement it was written."""
+    node.meta["position"] = token.position
+    return node
+
+
+def position_of(node: exp.Expression) -> int | None:
+    """Where a node was written: its own place, or else that of its first part that has one."""
+    for part in node.walk(bfs=False):
+        if "position" in part.meta:
+            return int(part.meta["position"])
+    return None
+
+
+def parse_expression(cursor: Cursor, minimum: int = 0) -> exp.Expression:
+    """An expression whose operators bind at least as tightly as `minimum`."""
+    left = _prefixed(cursor)
+    while True:
+        following = _postfix(cursor, left, minimum) or _infix(cursor, left, minimum)
+        if following is None:
+            return left
+        left = following
+
+
+def _prefixed(cursor: Cursor) -> exp.Expression:
+    token = cursor.token
+    if cursor.take_word("not"):
+        return located(exp.Not(this=parse_expression(cursor, NOT)), token)
+    if cursor.take_operator("-"):
+        return located(exp.Neg(this=parse_expression(cursor, UNARY)), token)
+    if cursor.take_operator("+"):
+        return parse_expression(cursor, UNARY)
+    if cursor.take_operator("~"):
+        return located(exp.BitwiseNot(this=parse_expression(cursor, UNARY)), token)
+    if cursor.is_operator("|/", "||/", "@"):
+        name = {"|/": "sqrt", "||/": "cbrt", "@": "abs"}[cursor.next().text]
+        return located(exp.Anonymous(this=name, expressions=[parse_expression(cursor, UNARY)]), token)
+    from tailrace.plan.syntax.primaries import parse_primary  # the two files call each other
+
+    return parse_primary(cursor)
+
+
+def _infix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expression | None:
+    token = cursor.token
+    if token.kind == "word":
+        return _word_infix(cursor, left, minimum)
+    if token.kind != "operator" or _SYMBOLS.get(token.text, -1) < minimum or token.text not in _SYMBOLS:
+        return None
+    cursor.next()
+    binding = _SYMBOLS[token.text]
+    symbol = "<>" if token.text == "!=" else token.text
+    if cursor.is_one_of("any", "all", "some") and cursor.ahead().text == "(":
+        return located(_quantified(cursor, left, symbol), token)
+    right = parse_expression(cursor, binding + 1)
+    return located(exp.Operator(this=left, operator=symbol, expression=right), token)
+
+
+def _quantified(cursor: Cursor, left: exp.Expression, symbol: str) -> exp.Expression:
+    """`x = ANY (…)`: of a subquery, or of the elements of an array."""
+    kind = exp.All if cursor.next().text == "all" else exp.Any
+    cursor.expect_operator("(")
+    right = query_or_expression(cursor)
+    cursor.expect_operator(")")
+    return kind(this=left, operator=symbol, expression=right)
+
+
+def query_or_expression(cursor: Cursor) -> exp.Expression:
+    from tailrace.plan.syntax.queries import begins_query, parse_query_expression
+
+    return parse_query_expression(cursor) if begins_query(cursor) else parse_expression(cursor)
+
+
+def _word_infix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expression | None:
+    token = cursor.token
+    if token.text == "or" and minimum <= OR:
+        cursor.next()
+        return located(exp.Or(this=left, expression=parse_expression(cursor, OR + 1)), token)
+    if token.text == "and" and minimum <= AND:
+        cursor.next()
+        return located(exp.And(this=left, expression=parse_expression(cursor, AND + 1)), token)
+    if token.text == "is" and minimum <= IS:
+        cursor.next()
+        return located(_is(cursor, left), token)
+    if token.text in ("isnull", "notnull") and minimum <= IS:
+        cursor.next()
+        return located(exp.Is(this=left, expression=exp.Null(), negate=token.text == "notnull"), token)
+    if token.text == "at" and minimum <= ZONE and cursor.take_word("at", "time", "zone"):
+        return located(exp.AtTimeZone(this=left, zone=parse_expression(cursor, ZONE + 1)), token)
+    if token.text == "collate" and minimum <= COLLATE:
+        cursor.next()
+        return located(exp.Collate(this=left, expression=_collation(cursor)), token)
+    return _range(cursor, left) if minimum <= RANGE else None
+
+
+def _collation(cursor: Cursor) -> exp.Expression:
+    name = cursor.expect_name("a collation")
+    while cursor.take_operator("."):
+        name = cursor.expect_name("a collation")
+    return exp.Identifier(this=name.text, quoted=True)
+
+
+def _is(cursor: Cursor, left: exp.Expression) -> exp.Expression:
+    negate = cursor.take_word("not") is not None
+    if cursor.take_word("distinct", "from"):
+        kind = exp.NullSafeEQ if negate else exp.NullSafeNEQ
+        return kind(this=left, expression=parse_expression(cursor, IS + 1))
+    if cursor.take_word("null"):
+        return exp.Is(this=left, expression=exp.Null(), negate=negate)
+    if cursor.is_one_of("true", "false"):
+        return exp.Is(this=left, expression=exp.Boolean(this=cursor.next().text == "true"), negate=negate)
+    if cursor.take_word("unknown"):
+        return exp.Is(this=left, expression=exp.Null(), negate=negate, boolean=True)
+    return cursor.fail("[NOT] NULL | TRUE | FALSE | UNKNOWN or [NOT] DISTINCT FROM after IS")
+
+
+def _range(cursor: Cursor, left: exp.Expression) -> exp.Expression | None:
+    """BETWEEN, IN, LIKE, ILIKE and SIMILAR TO, each possibly after NOT."""
+    token = cursor.token
+    place = cursor.mark()
+    negate = cursor.take_word("not") is not None
+    if cursor.take_word("between"):
+        symmetric = cursor.take_word("symmetric") is not None
+        low = parse_expression(cursor, RANGE + 1)
+        cursor.expect_word("and")
+        high = parse_expression(cursor, RANGE + 1)
+        return located(exp.Between(this=left, low=low, high=high, symmetric=symmetric, negate=negate), token)
+    if cursor.take_word("in"):
+        return located(_in(cursor, left, negate), token)
+    if cursor.is_one_of("like", "ilike"):
+        kind = exp.Like if cursor.next().text == "like" else exp.ILike
+        symbol = ("!" if negate else "") + ("~~" if kind is exp.Like else "~~*")
+        if cursor.is_one_of("any", "all", "some") and cursor.ahead().text == "(":
+            return located(_quantified(cursor, left, symbol), token)
+        pattern = parse_expression(cursor, RANGE + 1)
+        escape = parse_expression(cursor, RANGE + 1) if cursor.take_word("escape") else None
+        return located(kind(this=left, expression=pattern, escape=escape, negate=negate), token)
+    if cursor.take_word("similar", "to"):
+        return located(
+            exp.SimilarTo(this=left, expression=parse_expression(cursor, RANGE + 1), negate=negate), token
+        )
+    cursor.reset(place)
+    return None
+
+
+def _in(cursor: Cursor, left: exp.Expression, negate: bool) -> exp.Expression:
+    from tailrace.plan.syntax.queries import begins_query, parse_query_expression
+
+    cursor.expect_operator("(")
+    if begins_query(cursor):
+        place = cursor.mark()
+        query = parse_query_expression(cursor)
+        if cursor.take_operator(")"):
+            return exp.In(this=left, query=query, negate=negate)
+        cursor.reset(place)  # a list whose first member begins with a subquery in parentheses
+    members = expression_list(cursor)
+    cursor.expect_operator(")")
+    return exp.In(this=left, expressions=members, negate=negate)
+
+
+def expression_list(cursor: Cursor) -> list[exp.Expression]:
+    members = [parse_expression(cursor)]
+    while cursor.take_operator(","):
+        members.append(parse_expression(cursor))
+    return members
+
+
+def _postfix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expression | None:
+    """`::type`, `[i]`, `.field`: they bind more tightly than every operator."""
+    token = cursor.token
+    if cursor.take_operator("::"):
+        return located(cast(left, cursor), token)
+    if cursor.take_operator("["):
+        return located(_subscript(cursor, left), token)
+    if cursor.is_operator(".") and not isinstance(left, exp.Column):
+        cursor.next()
+        if cursor.take_operator("*"):
+            return located(exp.Dot(this=left, expression=exp.Star()), token)
+        name = cursor.expect_name("a field name")
+        return located(exp.Dot(this=left, expression=exp.Identifier(this=name.text, quoted=True)), token)
+    return None
+
+
+def cast(operand: exp.Expression, cursor: Cursor) -> exp.Expression:
+    name = parse_type_name(cursor)
+    return exp.Cast(this=operand, to=exp.DataType(this=exp.DType.USERDEFINED, name=name))
+
+
+def _subscript(cursor: Cursor, left: exp.Expression) -> exp.Expression:
+    lower = None if cursor.is_operator(":") else parse_expression(cursor)
+    if cursor.take_operator(":"):
+        upper = None if cursor.is_operator("]") else parse_expression(cursor)
+        cursor.expect_operator("]")
+        return exp.Bracket(this=left, expressions=[exp.Slice(this=lower, expression=upper)])
+    cursor.expect_operator("]")
+    return exp.Bracket(this=left, expressions=[lower])

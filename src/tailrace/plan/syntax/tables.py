@@ -1,0 +1,148 @@
+"""FROM: relations, subqueries, set-returning functions, and joins as a tree.
+
+A join is `exp.Join(this=left, expression=right, kind=…, on=…, using=[…], natural=…)`; a list with commas is the
+`expressions` of `exp.From`.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tailrace.plan.syntax.calls import parse_call
+from tailrace.plan.syntax.expressions import located, parse_expression
+from tailrace.plan.syntax.tokens import NOT_ALIAS, Cursor
+
+
+def parse_from(cursor: Cursor) -> exp.From:
+    sources = [_joined(cursor)]
+    while cursor.take_operator(","):
+        sources.append(_joined(cursor))
+    return exp.From(expressions=sources)
+
+
+def _joined(cursor: Cursor) -> exp.Expression:
+    left = _source(cursor)
+    while True:
+        token = cursor.token
+        natural = cursor.take_word("natural") is not None
+        kind = _join_kind(cursor)
+        if kind is None:
+            if natural:
+                cursor.fail("JOIN")
+            return left
+        join = exp.Join(this=left, kind=kind, natural=natural)
+        join.set("expression", _source(cursor))
+        if kind != "cross" and not natural:
+            _condition(cursor, join)
+        left = located(join, token)
+
+
+def _join_kind(cursor: Cursor) -> str | None:
+    if cursor.take_word("cross", "join"):
+        return "cross"
+    if cursor.take_word("join") or cursor.take_word("inner", "join"):
+        return "inner"
+    for kind in ("left", "right", "full"):
+        if cursor.take_word(kind, "join") or cursor.take_word(kind, "outer", "join"):
+            return kind
+    return None
+
+
+def _condition(cursor: Cursor, join: exp.Join) -> None:
+    if cursor.take_word("on"):
+        join.set("on", parse_expression(cursor))
+    elif cursor.take_word("using"):
+        join.set("using", _names(cursor))
+    else:
+        cursor.fail("ON or USING")
+
+
+def _names(cursor: Cursor) -> list[exp.Expression]:
+    cursor.expect_operator("(")
+    names = [_identifier(cursor)]
+    while cursor.take_operator(","):
+        names.append(_identifier(cursor))
+    cursor.expect_operator(")")
+    return names
+
+
+def _identifier(cursor: Cursor) -> exp.Expression:
+    token = cursor.expect_name()
+    return located(exp.Identifier(this=token.text, quoted=True), token)
+
+
+def _source(cursor: Cursor) -> exp.Expression:
+    token = cursor.token
+    lateral = cursor.take_word("lateral") is not None
+    if cursor.is_operator("("):
+        source = _parenthesised(cursor)
+    elif _is_call(cursor):
+        source = _function(cursor)
+    else:
+        source = parse_table_name(cursor)
+    located(source, token)
+    if lateral:
+        source.set("lateral", True)
+    _alias(cursor, source)
+    return source
+
+
+def _parenthesised(cursor: Cursor) -> exp.Expression:
+    from tailrace.plan.syntax.queries import begins_query, parse_query_expression
+
+    if begins_query(cursor):
+        place = cursor.mark()
+        cursor.expect_operator("(")
+        query = parse_query_expression(cursor)
+        if cursor.take_operator(")"):
+            return exp.Subquery(this=query)
+        cursor.reset(place)  # a join in parentheses whose first member is a subquery
+    cursor.expect_operator("(")
+    joined = _joined(cursor)
+    cursor.expect_operator(")")
+    return exp.Paren(this=joined)
+
+
+def _is_call(cursor: Cursor) -> bool:
+    if not (cursor.is_name()):
+        return False
+    count = 1
+    while cursor.ahead(count).text == "." and cursor.ahead(count).kind == "operator":
+        count += 2
+    return cursor.ahead(count).text == "(" and cursor.ahead(count).kind == "operator"
+
+
+def _function(cursor: Cursor) -> exp.Expression:
+    first = cursor.next()
+    parts = [first.text]
+    while cursor.take_operator("."):
+        parts.append(cursor.expect_name().text)
+    table = exp.Table(this=parse_call(cursor, parts, first))
+    if cursor.take_word("with", "ordinality"):
+        table.set("ordinality", True)
+    return table
+
+
+def parse_table_name(cursor: Cursor) -> exp.Table:
+    """`[[database.]schema.]name`."""
+    token = cursor.token
+    parts = [_identifier(cursor)]
+    while cursor.take_operator("."):
+        parts.append(_identifier(cursor))
+    if len(parts) > 3:
+        cursor.fail("at most three parts in a relation's name")
+    table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+    located(table, token)
+    return table
+
+
+def _alias(cursor: Cursor, source: exp.Expression) -> None:
+    named = cursor.take_word("as") is not None
+    if not named and not (
+        cursor.token.kind == "identifier" or (cursor.token.kind == "word" and cursor.token.text not in NOT_ALIAS)
+    ):
+        return
+    alias = exp.TableAlias(this=_identifier(cursor))
+    if cursor.is_operator("("):
+        alias.set("columns", _names(cursor))
+    source.set("alias", alias)

@@ -1,0 +1,8 @@
+"""Tailrace over PostgreSQL's wire protocol, for psql, drivers and everything built on them."""
+
+from tailrace.server.auth import Authenticator, Trust
+from tailrace.server.listener import Server, TooOpen, tls_context
+from tailrace.server.scram import Scram, Verifier
+from tailrace.server.startup import StartupInfo
+
+__all__ = ["Authenticator", "Scram", "Server", "StartupInfo", "TooOpen", "Trust", "Verifier", "tls_context"]

@@ -1,0 +1,56 @@
+"""Stopping what a session runs, from another thread: because its client asks, or because the server ends.
+
+An interruption never hits a later statement: it is delivered while the statement is known to run, or not at
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from tailrace.server.reports import Cancelled, ShuttingDown
+
+
+class Interruption:
+    def __init__(self, cancel_engine: Callable[[], None]) -> None:
+        self.is_final = False
+        self._cancel_engine = cancel_engine
+        self._requested = False
+        self._possible = False
+        self._lock = Lock()
+
+    def cancel(self) -> None:
+        """Ends the statement that runs, if one does."""
+        with self._lock:
+            if self._possible:
+                self._requested = True
+                self._cancel_engine()
+
+    def terminate(self) -> None:
+        """Ends the statement that runs, or the next one, and the session with it."""
+        self.is_final = True
+        self.cancel()
+
+    @contextmanager
+    def possible(self) -> Iterator[None]:
+        """While this is open there is something to interrupt."""
+        with self._lock:
+            self._possible, self._requested = True, False
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._possible = False
+
+    def check(self) -> None:
+        """Called between batches: an engine may be slow to notice."""
+        if self.is_final:
+            raise ShuttingDown
+        if self._requested:
+            raise Cancelled
+
+    def reason(self, error: Exception) -> Exception:
+        """Why the statement ended.  If the server ends, that is why, whatever the engine says."""
+        return ShuttingDown() if self.is_final else error

@@ -1,0 +1,51 @@
+"""Where the changes of one relation go.  A new sink is writable from this file alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tailrace.ivm.zset import ZSet
+from tailrace.types.core import Tick
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """What the target durably holds, as read from the target itself.
+
+    `tick`: everything up to and including it (None: nothing yet, not even the snapshot).  `unfinished`: some but not
+    all slots hold this later tick; the very same change, from `tick` to `unfinished`, must be offered next.
+    """
+
+    tick: Tick | None
+    unfinished: Tick | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """What one `write` sent, for statistics."""
+
+    messages: int
+    bytes: int
+
+
+class Sink(Protocol):
+    """The loop calls `progress` once, then `write` for every later tick, in order.
+
+    After a crash it offers the same tick with the same rows again.  A sink is exactly-once when rows and tick number
+    become durable in one step of the *target*: a Kafka transaction, an Iceberg snapshot, a Postgres transaction.
+    After any error the loop calls `progress` again before it writes: what the target holds is the only truth.
+    """
+
+    def progress(self) -> Progress:
+        """Fences older writers, and only then reads what the target holds."""
+
+    def write(self, tick: Tick, delta: ZSet) -> Written:
+        """Per slot, rows and tick number or neither.  Runs Spark jobs.
+
+        `delta` is the change of the relation since the last tick written; its text may be evaluated any number of
+        times and gives the same rows.  Raises Unavailable if trying again can help, else SqlError.
+        """
+
+    def close(self) -> None:
+        """Lets go of clients; what is written stays."""

@@ -1,0 +1,138 @@
+"""From the change of a relation to messages: what a reader of the topic has to be told about one tick.
+
+Per key and tick, the rows that left and the rows that came are paired; a pair is an update, what is left over
+a deletion or an insertion.  UPSERT sends the new row, or a tombstone (no value) if there is none; DEBEZIUM
+sends both sides.  Without a key nothing is paired: every row that left or came is a message of its own.
+
+Everything here is Spark SQL text.  Rows are encoded first, and consolidated, paired and spread over slots by
+their bytes: what looks the same to a reader is the same.  A Z-set that only grows needs no shuffle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tailrace.errors import SqlError
+from tailrace.formats.encode_contract import Encoder
+from tailrace.ivm.zset import ZSet
+from tailrace.types.core import Schema
+
+UPSERT, DEBEZIUM = "upsert", "debezium"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Envelope:
+    """How rows of `schema` are told.  `key`: the places of the key's columns; None: no message has a key."""
+
+    kind: str
+    schema: Schema
+    key: tuple[int, ...] | None
+    key_format: Encoder
+    value_format: Encoder
+
+    def check(self) -> None:
+        """Raises SqlError if such rows cannot be told in this way."""
+        if self.kind == UPSERT and self.key is None:
+            raise SqlError("upsert sinks must specify a key")
+        if self.key is not None:
+            self.key_format.check(self._columns(self.key))
+        self.value_format.check(self.schema)
+        if self.kind == DEBEZIUM:
+            self.value_format.side(self.schema, _places(range(len(self.schema))))
+
+    def messages(self, delta: ZSet, partitions: int) -> str:
+        """Spark SQL text of the messages: `key`, `value` (binary, either may be NULL) and `copies` (bigint).
+
+        If pairing needs a shuffle, it makes so many partitions.
+        """
+        return f"SELECT {self._parts()} FROM ({self._events(delta, partitions)})"
+
+    def slotted(self, delta: ZSet, slots: int) -> str:
+        """The messages with a column `slot`, all those of one slot in one Spark partition.
+
+        Spark's own hash partitioning is `pmod(hash(x), n)`, so a slot and its partition have the same number.
+        That is a matter of balance: a slot's number depends on nothing but the bytes of the message.
+        """
+        events = self._events(delta, slots)
+        spread = "coalesce(a, b)" if self.key is None else "k"
+        if delta.positive:
+            place = "a" if self.key is None else "k"
+            events = f"SELECT /*+ REPARTITION({slots}, {place}) */ * FROM ({events})"
+        return f"SELECT CAST(pmod(hash({spread}), {slots}) AS int) AS slot, {self._parts()} FROM ({events})"
+
+    def _events(self, delta: ZSet, partitions: int) -> str:
+        """k: the key's bytes, b and a: the row's bytes before and after, w: how many of these events."""
+        if delta.positive:
+            return f"SELECT k, CAST(NULL AS binary) AS b, r AS a, w FROM ({self._encoded(delta)})"
+        if self.key is None:
+            return _alone(self._consolidated(delta, "r", partitions))
+        pairing = _last_words if self.kind == UPSERT else _pairs
+        return pairing(self._consolidated(delta, "k", partitions))
+
+    def _encoded(self, delta: ZSet) -> str:
+        """k: the key's bytes, r: the row's bytes, w: the weight."""
+        key = "CAST(NULL AS binary)"
+        if self.key is not None:
+            key = self.key_format.record(self._columns(self.key), _places(self.key))
+        encode = self.value_format.record if self.kind == UPSERT else self.value_format.side
+        row = encode(self.schema, _places(range(len(self.schema))))
+        return f"SELECT {key} AS k, {row} AS r, weight AS w FROM ({delta.sql})"
+
+    def _consolidated(self, delta: ZSet, spread: str, partitions: int) -> str:
+        """One row per key and row, weights summed, zeros gone.  One shuffle, also for the pairing."""
+        return (
+            "SELECT k, r, sum(w) AS w FROM"
+            f" (SELECT /*+ REPARTITION({partitions}, {spread}) */ * FROM ({self._encoded(delta)}))"
+            " GROUP BY k, r HAVING sum(w) <> 0"
+        )
+
+    def _parts(self) -> str:
+        """The columns of a message, over an event's.  What is NULL stays NULL: a tombstone has no framing."""
+        value = "a" if self.kind == UPSERT else self.value_format.change("b", "a")
+        key = _framed("k", self.key_format)
+        return f"{key} AS key, {_framed(value, self.value_format)} AS value, w AS copies"
+
+    def _columns(self, places: Sequence[int]) -> Schema:
+        return tuple(self.schema[place] for place in places)
+
+
+def _alone(changes: str) -> str:
+    """Each row an event of its own."""
+    return (
+        "SELECT k, CASE WHEN w < 0 THEN r END AS b, CASE WHEN w > 0 THEN r END AS a, abs(w) AS w"
+        f" FROM ({changes})"
+    )
+
+
+def _last_words(changes: str) -> str:
+    """Every new row, or the key alone: d rows gone and i come leave max(0, d − i) deletions, here −net.
+
+    The row with the least weight of a key that has lost rows is one that left; it stands for all of them.
+    """
+    return (
+        "SELECT k, CAST(NULL AS binary) AS b, CASE WHEN w > 0 THEN r END AS a,"
+        " CASE WHEN w > 0 THEN w ELSE -net END AS w"
+        " FROM (SELECT k, r, w, row_number() OVER (PARTITION BY k ORDER BY w) AS place,"
+        " sum(w) OVER (PARTITION BY k ORDER BY w"
+        " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS net"
+        f" FROM ({changes})) WHERE w > 0 OR place = 1 AND net < 0"
+    )
+
+
+def _pairs(changes: str) -> str:
+    """The n-th row that left with the n-th that came, both sides in the order of their bytes."""
+    single = f"SELECT k, r, w > 0 AS came FROM ({changes}) LATERAL VIEW explode(sequence(1L, abs(w))) AS n"
+    return (
+        "SELECT k, max(CASE WHEN NOT came THEN r END) AS b, max(CASE WHEN came THEN r END) AS a, 1L AS w"
+        " FROM (SELECT k, r, came, row_number() OVER (PARTITION BY k, came ORDER BY r) AS place"
+        f" FROM ({single})) GROUP BY k, place"
+    )
+
+
+def _framed(part: str, format: Encoder) -> str:
+    return f"concat(X'{format.prefix.hex()}', {part})" if format.prefix else part
+
+
+def _places(places: Sequence[int]) -> list[str]:
+    return [f"c{place}" for place in places]

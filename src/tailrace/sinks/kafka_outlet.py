@@ -1,0 +1,187 @@
+"""Arrow batches of messages into a producer: the one loop that runs once per message.
+
+Each message goes to the partition that the bytes of its key decide, and carries the tick in a header.  All
+else is done on whole columns.  Memory is bounded by the producer's queue: when it is full, we wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from tailrace.errors import TailraceError, Unavailable
+from tailrace.kafka.client import librdkafka_properties
+from tailrace.kafka.connection import KafkaConnection
+from tailrace.kafka.failures import Attempt, reason, translate
+from tailrace.kafka.partition import seahash
+from tailrace.sinks.contract import Written
+
+log = logging.getLogger(__name__)
+
+Settings: TypeAlias = Mapping[str, str | int | float | bool]
+Headers: TypeAlias = list[tuple[str, str | bytes | None]]
+
+TICK_HEADER = "materialize-timestamp"
+
+_FULL_QUEUE_SECONDS = 120.0  # a broker that takes nothing for so long does not answer
+
+_SETTINGS: Settings = {
+    "enable.idempotence": True,
+    # A topic that somebody deletes must not come back with the broker's settings and half of the data.
+    "allow.auto.create.topics": False,
+    "topic.metadata.propagation.max.ms": 5_000,
+    "linger.ms": 10,
+    "batch.size": 1_000_000,
+    "batch.num.messages": 10_000,
+    "message.max.bytes": 1_000_000,
+    "queue.buffering.max.messages": 200_000,
+    "queue.buffering.max.kbytes": 131_072,
+    "delivery.report.only.error": True,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlet:
+    """Where messages go.  Crosses to executors.  `key_framing`: bytes of a key that its partition ignores."""
+
+    connection: KafkaConnection
+    client_id: str
+    topic: str
+    compression: str
+    keyed: bool
+    key_framing: int
+
+
+class Notes:
+    """What a producer tells on the side: of its first failed message, of the last trouble with its brokers.
+
+    Apart from Sender, so that nothing points in a circle and a producer ends with the last look at it.
+    """
+
+    def __init__(self) -> None:
+        self.failed: KafkaError | None = None
+        self.trouble: KafkaError | None = None
+
+    def on_delivery(self, error: KafkaError | None, _message: Message) -> None:
+        self.failed = self.failed or error
+
+    def on_error(self, error: KafkaError) -> None:
+        self.trouble = error
+
+
+class Sender:
+    """A producer whose methods raise errors of ours.  `settings` are added to what all of them have."""
+
+    def __init__(self, outlet: Outlet, settings: Settings) -> None:
+        self._outlet = outlet
+        self._transactional_id = settings.get("transactional.id")
+        self.notes = Notes()
+        own: Settings = {"client.id": outlet.client_id, "compression.type": outlet.compression, **settings}
+        callbacks = {"error_cb": self.notes.on_error, "on_delivery": self.notes.on_delivery}
+        properties = librdkafka_properties(outlet.connection) | _SETTINGS | own
+        self.producer = Producer({**properties, **callbacks}, logger=log)
+
+    def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
+        """Queues messages: columns `key`, `value` and `copies`."""
+        keys, values, copies = (messages.column(name) for name in ("key", "value", "copies"))
+        numbers = self._partitions(keys, partitions)
+        rows: Iterable[tuple[bytes | None, bytes | None, int]]
+        rows = zip(keys.to_pylist(), values.to_pylist(), numbers, strict=False)
+        if pc.max(copies).as_py() != 1:
+            rows = (row for row, count in zip(rows, copies.to_pylist(), strict=True) for _ in range(count))
+        with self.guarded("writing to"):
+            self._produce(rows, [(TICK_HEADER, str(tick))])
+        return _written(keys, values, copies)
+
+    def _produce(self, rows: Iterable[tuple[bytes | None, bytes | None, int]], headers: Headers) -> None:
+        produce, topic = self.producer.produce, self._outlet.topic
+        for key, value, partition in rows:
+            try:
+                produce(topic, value, key, partition, headers=headers)
+            except BufferError:
+                self._produce_patiently(key, value, partition, headers)
+        self.producer.poll(0)
+
+    def record(self, topic: str, key: str, value: str) -> None:
+        """Queues one record to a topic of one partition."""
+        with self.guarded("writing to"):
+            self.producer.produce(topic, value, key, 0)
+
+    def flush(self, seconds: float) -> None:
+        """Returns when the broker has all that was queued."""
+        with self.guarded("writing to"):
+            waiting = self.producer.flush(seconds)
+        if self.notes.failed is not None:
+            raise translate(self.notes.failed, self._attempt("writing to"))
+        if waiting:
+            raise Unavailable(f'{waiting} messages to topic "{self._outlet.topic}" were not acknowledged')
+
+    @contextmanager
+    def guarded(self, doing: str) -> Iterator[None]:
+        """What the client library raises inside becomes an error of ours."""
+        try:
+            yield
+        except KafkaException as error:
+            raise self._translated(reason(error), doing) from error
+
+    def _translated(self, error: KafkaError, doing: str) -> TailraceError:
+        """Some errors only say that there was one: the cause is told elsewhere."""
+        match error.code():
+            case KafkaError._INCONSISTENT:  # messages failed
+                error = self.notes.failed or error
+            case KafkaError._FATAL:
+                error = self._fatal_error() or error
+            case KafkaError._TIMED_OUT:
+                error = self.notes.trouble or error
+        return translate(error, self._attempt(doing))
+
+    def _fatal_error(self) -> KafkaError | None:
+        try:
+            self.producer.flush(0)
+        except KafkaException as error:
+            return reason(error)
+        return None
+
+    def _partitions(self, keys: pa.Array, partitions: int) -> Iterable[int]:
+        if not self._outlet.keyed:
+            return repeat(0)
+        bare = pc.binary_slice(keys, self._outlet.key_framing) if self._outlet.key_framing else keys
+        numbers: list[int] = (seahash(bare) % np.uint64(partitions)).tolist()
+        return numbers
+
+    def _produce_patiently(
+        self, key: bytes | None, value: bytes | None, partition: int, headers: Headers
+    ) -> None:
+        """When the queue has room again."""
+        deadline = time.monotonic() + _FULL_QUEUE_SECONDS
+        while time.monotonic() < deadline:
+            self.producer.poll(0.05)
+            try:
+                return self.producer.produce(self._outlet.topic, value, key, partition, headers=headers)
+            except BufferError:
+                continue
+        raise Unavailable(f'the brokers of topic "{self._outlet.topic}" take no messages')
+
+    def _attempt(self, doing: str) -> Attempt:
+        return Attempt(
+            connection=self._outlet.connection,
+            doing=f'{doing} topic "{self._outlet.topic}"',
+            topic=self._outlet.topic,
+            transactional_id=str(self._transactional_id),
+        )
+
+
+def _written(keys: pa.Array, values: pa.Array, copies: pa.Array) -> Written:
+    lengths = pc.add(*(pc.fill_null(pc.binary_length(part), 0) for part in (keys, values)))
+    total = pc.sum(pc.multiply(lengths.cast(pa.int64()), copies)).as_py()
+    return Written(messages=pc.sum(copies).as_py() or 0, bytes=total or 0)

@@ -1,0 +1,176 @@
+"""A slot of a large tick, written by a Spark task: its own transactional id, transaction and progress record.
+
+Law: a slot's writer is opened first, and the progress topic read after.  Whoever comes later (a retried or
+speculative task, a resubmitted stage, an engine that has taken over) fences the earlier one by opening, and then
+sees whatever that one committed.  So each slot is written once, however often Spark runs the task; and a zombie
+finds that somebody else owns the slots, and stops.
+
+A task shares nothing with the driver: all it needs comes with it, and what went wrong goes back as a row, since
+Spark would turn an exception into text and try again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tailrace.errors import Fenced, SqlError, TailraceError
+from tailrace.sinks.contract import Written
+from tailrace.sinks.kafka_outlet import Outlet
+from tailrace.sinks.kafka_progress import ProgressTopic
+from tailrace.sinks.kafka_records import Plan
+from tailrace.sinks.kafka_writer import LARGE_SECONDS, PlainWriter, TransactionalWriter
+from tailrace.testing.crash import crash_point
+
+OUTCOME = "messages bigint, bytes bigint, failure binary"
+"""What a task gives back, as a Spark schema."""
+
+_OUTCOME = pa.schema([("messages", pa.int64()), ("bytes", pa.int64()), ("failure", pa.binary())])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SlotTask:
+    """Writes the slots of `plan` that a Spark partition holds.
+
+    `since`: an offset of the progress topic before which nothing matters to it.  `owner`: who must own the slots
+    while it writes.  `engine`: the process that a crash point is to take along, if it is on the same machine.
+    """
+
+    outlet: Outlet
+    progress: ProgressTopic
+    transactional_id: str
+    plan: Plan
+    owner: str
+    since: int
+    engine: int | None
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """For mapInArrow.  Columns: `slot`, `key`, `value`, `copies`."""
+        yield _outcome(lambda: self._write(batches))
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterable[Written]:
+        slots: dict[int, _Slot] = {}
+        try:
+            for batch in batches:
+                for number, messages in _by_slot(batch):
+                    if number not in slots:
+                        slots[number] = _Slot(self, number)
+                    slots[number].send(messages)
+            for slot in slots.values():
+                slot.commit()
+        except BaseException:
+            for slot in slots.values():
+                slot.abort()
+            raise
+        return [slot.written for slot in slots.values()]
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One slot while it is open.  If the target holds it already, its messages are passed over."""
+
+    task: SlotTask
+    number: int
+    written: Written = Written(messages=0, bytes=0)
+    _writer: TransactionalWriter | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        task = self.task
+        writer = TransactionalWriter(task.outlet, f"{task.transactional_id}-{self.number}", LARGE_SECONDS)
+        held = task.progress.read(since=task.since)  # only now: see the law
+        if held.owner != task.owner:
+            raise Fenced(
+                "a newer writer of this sink has taken over",
+                detail=f"Slot {self.number} of tick {task.plan.tick} belongs to somebody else.",
+            )
+        if self.number not in held.done:
+            writer.begin()
+            self._writer = writer
+
+    def send(self, messages: pa.RecordBatch) -> None:
+        if self._writer is not None:
+            sent = self._writer.send(messages, self.task.plan.tick, self.task.plan.partitions)
+            self.written = total([self.written, sent])
+
+    def commit(self) -> None:
+        if self._writer is None:
+            return
+        task = self.task
+        record = task.progress.records.slot(self.number, task.plan.tick)
+        self._writer.commit(
+            task.progress.connection.progress_topic,
+            record,
+            when_sent=lambda: crash_point("kafka.slot_sent_not_committed", task.engine),
+        )
+        self._writer = None
+        crash_point("kafka.slot_committed", task.engine)
+
+    def abort(self) -> None:
+        if self._writer is not None:
+            self._writer.abort()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlainTask:
+    """Writes whatever messages a Spark partition holds, at least once."""
+
+    outlet: Outlet
+    tick: int
+    partitions: int
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """For mapInArrow.  Columns: `key`, `value`, `copies`."""
+        yield _outcome(lambda: self._write(batches))
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterable[Written]:
+        writer = PlainWriter(self.outlet)
+        sent = [writer.send(batch, self.tick, self.partitions) for batch in batches]
+        writer.flush()
+        return sent
+
+
+def summed(outcomes: pa.Table) -> Written:
+    """All that the tasks wrote; or the failure that most needs telling: what a person must mend, then fencing."""
+    failures = [pickle.loads(each) for each in outcomes.column("failure").drop_null().to_pylist()]
+    if failures:
+        raise min(failures, key=_urgency)
+    return Written(
+        messages=pc.sum(outcomes.column("messages")).as_py() or 0,
+        bytes=pc.sum(outcomes.column("bytes")).as_py() or 0,
+    )
+
+
+def total(parts: Iterable[Written]) -> Written:
+    parts = list(parts)
+    return Written(messages=sum(part.messages for part in parts), bytes=sum(part.bytes for part in parts))
+
+
+def this_process(master: str) -> int | None:
+    """The engine's process id, if its workers run on the same machine."""
+    return os.getpid() if master.startswith("local") else None
+
+
+def _urgency(failure: TailraceError) -> int:
+    return 0 if isinstance(failure, SqlError) else 1 if isinstance(failure, Fenced) else 2
+
+
+def _outcome(write: Callable[[], Iterable[Written]]) -> pa.RecordBatch:
+    """A row about what a task did.  Errors that are not ours are bugs, or Spark ending the task: they pass."""
+    try:
+        written, failure = total(write()), None
+    except TailraceError as error:
+        written, failure = Written(messages=0, bytes=0), pickle.dumps(error)
+    columns = {"messages": [written.messages], "bytes": [written.bytes], "failure": [failure]}
+    return pa.RecordBatch.from_pydict(columns, schema=_OUTCOME)
+
+
+def _by_slot(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """A batch is of one slot, unless Spark ever hashes otherwise than we think."""
+    slots = batch.column("slot")
+    for slot in pc.unique(slots).to_pylist():
+        yield slot, batch.filter(pc.equal(slots, slot))

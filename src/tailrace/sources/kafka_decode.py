@@ -1,0 +1,213 @@
+"""From raw messages to rows: one Spark SQL text for the whole source, whichever way the messages were read.
+
+`decoded_sql` gives, for each message, the relation's columns c0 …, the reason why it has none (`error`), and the raw
+message.  Everything else a source offers is a thin selection from it, so that each message is either a row, or a
+dead letter, or a null value that means nothing; never two of these.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import pyarrow as pa
+
+from tailrace.formats.decode_contract import Decoder, as_text
+from tailrace.formats.decode_json import same_text
+from tailrace.formats.encode_scalars import literal
+from tailrace.ivm.zset import columns
+from tailrace.sources.kafka_definition import (
+    BadMessages,
+    Envelope,
+    IncludeHeader,
+    IncludeHeaders,
+    IncludeOffset,
+    IncludePartition,
+    IncludeTimestamp,
+    KafkaSourceDefinition,
+    Metadata,
+    key_columns,
+    source_schema,
+)
+from tailrace.types.core import JSONB, Column
+from tailrace.types.spark import spark_type
+
+RAW = "key binary, value binary, partition int, offset bigint, timestamp timestamp_ntz"
+"""The columns of a raw view, as Spark DDL."""
+
+RAW_WITH_HEADERS = RAW + ", headers array<struct<key:string,value:binary>>"
+
+NO_VALUE = "Envelope error: Flat: Value not present for message"
+
+NO_KEY = (
+    "record with NULL key in UPSERT source; to retract this error, produce a record upstream with a NULL key"
+    " and NULL value"
+)
+
+
+def needs_headers(definition: KafkaSourceDefinition) -> bool:
+    return any(isinstance(item, IncludeHeader | IncludeHeaders) for item in definition.metadata)
+
+
+def decoded_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False) -> str:
+    """A query: c0 …, error, is_null_value, and the raw partition, offset, timestamp, key, value.
+
+    `surely`: all these messages are known to decode, so that no error needs to be looked for.
+    """
+    outputs = [f"{text} AS c{i}" for i, text in enumerate(_columns(definition))]
+    error = "CAST(NULL AS STRING)" if surely else _error(definition)
+    return (
+        f"SELECT {', '.join(outputs)}, {error} AS error, value IS NULL AS is_null_value,"
+        f" partition, offset, timestamp, key, value FROM {raw_view}"
+    )
+
+
+def rows_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False) -> str:
+    """ENVELOPE NONE as a Z-set: one row, of weight 1, per message that has a value."""
+    names = columns(len(source_schema(definition)))
+    decoded = decoded_sql(definition, raw_view, surely=surely)
+    return (
+        f"SELECT {names}, CAST(1 AS BIGINT) AS weight FROM ({decoded})"
+        f" WHERE {_is_fine(definition, surely=surely)} AND NOT is_null_value"
+    )
+
+
+def last_messages_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False) -> str:
+    """ENVELOPE UPSERT: c0 … and `deleted`, of the last good message of each key, by partition and offset."""
+    keys = columns(len(key_columns(definition)))
+    rest = [f"c{i}" for i in range(len(key_columns(definition)), len(source_schema(definition)))]
+    decoded = decoded_sql(definition, raw_view, surely=surely)
+    message = f"struct({''.join(f'{name}, ' for name in rest)}is_null_value AS deleted)"
+    last = (
+        f"SELECT {keys}, max_by({message}, struct(partition, offset)) AS message FROM ({decoded})"
+        f" WHERE {_is_fine(definition, surely=surely)} AND key IS NOT NULL GROUP BY {keys}"
+    )
+    outputs = "".join(f"message.{name} AS {name}, " for name in rest)
+    return f"SELECT {keys}, {outputs}message.deleted AS deleted FROM ({last})"
+
+
+def no_messages_sql(definition: KafkaSourceDefinition) -> str:
+    """What `last_messages_sql` gives for no messages at all."""
+    names = [f"CAST(NULL AS {spark_type(column.type)})" for column in source_schema(definition)]
+    outputs = "".join(f"{text} AS c{i}, " for i, text in enumerate(names))
+    return f"SELECT {outputs}false AS deleted WHERE false"
+
+
+def dead_letters_sql(definition: KafkaSourceDefinition, raw_view: str) -> str:
+    """The messages with an error as a Z-set of `DEAD_LETTERS`."""
+    decoded = decoded_sql(definition, raw_view)
+    return (
+        "SELECT partition AS c0, offset AS c1, timestamp AS c2, key AS c3, value AS c4, error AS c5,"
+        f" CAST(1 AS BIGINT) AS weight FROM ({decoded}) WHERE error IS NOT NULL"
+    )
+
+
+def _is_fine(definition: KafkaSourceDefinition, *, surely: bool) -> str:
+    """The condition on a decoded message to be a row; under STOP, it fails at the first that is not."""
+    if definition.bad_messages is BadMessages.DEAD_LETTER or surely:
+        return "error IS NULL"
+    where = f"concat('source {_plain(definition.name)}: partition ', partition, ' offset ', offset, ': ', error)"
+    return f"CASE WHEN error IS NULL THEN true ELSE raise_error({where}) END"
+
+
+def _plain(name: str) -> str:
+    return literal(name)[1:-1]
+
+
+def _columns(definition: KafkaSourceDefinition) -> list[str]:
+    """Spark text of each column of the relation, over a raw view."""
+    value = definition.value_format.decoded("value")
+    return [*_key(definition), *value.columns, *(_metadata(item) for item in definition.metadata)]
+
+
+def _key(definition: KafkaSourceDefinition) -> list[str]:
+    if not key_columns(definition) or definition.key_format is None:
+        return []
+    fields = definition.key_format.decoded("key").columns
+    if definition.envelope is Envelope.UPSERT:
+        fields = tuple(map(_identity, fields, definition.key_format.schema))
+    if definition.key_record is None:
+        return list(fields)
+    packed = ", ".join(f"{text} AS f{i}" for i, text in enumerate(fields))
+    return [f"CASE WHEN key IS NOT NULL THEN struct({packed}) END"]
+
+
+def _identity(text: str, column: Column) -> str:
+    """Two keys are the same when their values are, however they were written."""
+    return same_text(text) if column.type == JSONB else text
+
+
+def _metadata(item: Metadata) -> str:
+    match item:
+        case IncludePartition():
+            return "partition"
+        case IncludeOffset():
+            return "CAST(offset AS DECIMAL(20, 0))"
+        case IncludeTimestamp():
+            return "timestamp"
+        case IncludeHeaders():
+            records = "transform(headers, h -> struct(h.key AS f0, h.value AS f1))"
+            return f"coalesce({records}, array())"
+        case IncludeHeader(as_bytes=as_bytes):
+            value = f"{_header(item)}.value"
+            return value if as_bytes else as_text(value)
+        case _:
+            assert_never(item)
+
+
+def _header(item: IncludeHeader) -> str:
+    return f"try_element_at(filter(headers, h -> h.key = {literal(item.key)}), -1)"
+
+
+def _error(definition: KafkaSourceDefinition) -> str:
+    """The first reason why a message is no row, or NULL."""
+    reasons = [
+        *_key_errors(definition),
+        *_format_error(definition.value_format, "value"),
+        *(reason for item in definition.metadata for reason in _header_errors(item)),
+    ]
+    return f"coalesce({', '.join(reasons)})" if reasons else "CAST(NULL AS STRING)"
+
+
+def _format_error(format: Decoder, data: str) -> list[str]:
+    error = format.decoded(data).error
+    return [] if error is None else [f"CASE WHEN {data} IS NOT NULL THEN {error} END"]
+
+
+def _key_errors(definition: KafkaSourceDefinition) -> list[str]:
+    if not definition.includes_key or definition.key_format is None:
+        return []
+    if definition.envelope is Envelope.UPSERT:
+        # A NULL key with a NULL value says that an earlier NULL key is to be forgotten: it is no error itself.
+        missing = f"CASE WHEN key IS NULL AND value IS NOT NULL THEN {literal(NO_KEY)} END"
+    else:
+        missing = f"CASE WHEN value IS NULL THEN {literal(NO_VALUE)} END"
+    return [missing, *_format_error(definition.key_format, "key")]
+
+
+def _header_errors(item: Metadata) -> list[str]:
+    """Only for messages with a value: one without has no metadata columns to fill."""
+    if not isinstance(item, IncludeHeader):
+        return []
+    absent = literal(f"A header with key '{item.key}' was not found in the message headers")
+    garbled = literal(f"The header with key '{item.key}' is not valid UTF-8")
+    found = f"{_header(item)}.value"
+    reasons = [f"WHEN {_header(item)} IS NULL THEN {absent}"]
+    if not item.as_bytes:
+        reasons.append(f"WHEN NOT is_valid_utf8({as_text(found)}) THEN {garbled}")
+    return [f"CASE WHEN value IS NULL THEN NULL {' '.join(reasons)} END"]
+
+
+def is_surely_fine(definition: KafkaSourceDefinition, raw: pa.Table) -> bool:
+    """Whether no message of a small table has an error, as far as that is cheap to say on the driver."""
+    if any(isinstance(item, IncludeHeader) for item in definition.metadata):
+        return False
+    keys, values = raw["key"], raw["value"]
+    if definition.includes_key and definition.key_format is not None:
+        required = keys if definition.envelope is Envelope.UPSERT else values
+        if required.null_count or not definition.key_format.surely_decodes(_present(keys)):
+            return False
+    return definition.value_format.surely_decodes(_present(values))
+
+
+def _present(column: pa.ChunkedArray) -> list[bytes]:
+    return column.drop_null().to_pylist()  # type: ignore[no-any-return]

@@ -1,0 +1,217 @@
+"""A Kafka source as the catalog keeps it, and the relation it makes: key, value, metadata columns, in this order.
+
+ENVELOPE NONE: every message is a row.  ENVELOPE UPSERT: the last message of each key is; the key's columns are the
+relation's key.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from enum import Enum
+from typing import TypeAlias, assert_never
+
+from tailrace.errors import DuplicateColumn, SqlError
+from tailrace.formats.decode_contract import Decoder
+from tailrace.kafka.connection import KafkaConnection
+from tailrace.types.core import (
+    BIGINT,
+    BYTEA,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    UINT8,
+    Column,
+    ListOf,
+    Record,
+    Schema,
+)
+
+
+class Envelope(Enum):
+    NONE = "NONE"
+    UPSERT = "UPSERT"
+
+
+class BadMessages(Enum):
+    """What happens to a message that cannot be decoded."""
+
+    DEAD_LETTER = "dead_letter"  # it goes to the source's dead letters, the rest goes on
+    STOP = "stop"  # the source fails at it
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeKey:
+    """Without a name, the columns have the names of the key's format."""
+
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IncludePartition:
+    name: str = "partition"
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeOffset:
+    name: str = "offset"
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeTimestamp:
+    name: str = "timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeHeaders:
+    name: str = "headers"
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeHeader:
+    """The last header with this key; a message without one is an error."""
+
+    key: str
+    name: str
+    as_bytes: bool = False
+
+
+Metadata: TypeAlias = IncludePartition | IncludeOffset | IncludeTimestamp | IncludeHeaders | IncludeHeader
+Include: TypeAlias = IncludeKey | Metadata
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KafkaSourceDefinition:
+    """Everything CREATE SOURCE said, with names looked up and the start fixed as offsets.
+
+    `start_offsets` comes from `kafka_start.resolve_start`.  A partition it does not name starts at 0.
+    """
+
+    id: str  # catalog id
+    name: str  # qualified, for messages
+    connection: KafkaConnection
+    region_id: str
+    topic: str
+    topic_id: str | None = None  # as found at CREATE; a topic with another id is another topic
+    value_format: Decoder
+    key_format: Decoder | None = None
+    envelope: Envelope = Envelope.NONE
+    include: tuple[Include, ...] = ()
+    column_names: tuple[str, ...] = ()  # given in CREATE SOURCE: they rename the first columns
+    start_offsets: Mapping[int, int] = field(default_factory=dict)
+    group_id_prefix: str | None = None
+    metadata_refresh: timedelta = timedelta(seconds=30)
+    bad_messages: BadMessages = BadMessages.DEAD_LETTER
+
+    @property
+    def group_id(self) -> str:
+        """Where our progress can be seen.  We are no member of this group and never read its offsets."""
+        default = f"materialize-{self.region_id}-{self.connection.id}-"
+        return (self.group_id_prefix if self.group_id_prefix is not None else default) + self.id
+
+    @property
+    def metadata(self) -> tuple[Metadata, ...]:
+        return tuple(item for item in self.include if not isinstance(item, IncludeKey))
+
+    @property
+    def includes_key(self) -> bool:
+        return self.envelope is Envelope.UPSERT or any(isinstance(item, IncludeKey) for item in self.include)
+
+    @property
+    def key_record(self) -> str | None:
+        """The name of the one column that holds all fields of a key, if there is such a column."""
+        named = [item.name for item in self.include if isinstance(item, IncludeKey) and item.name is not None]
+        fields = self.key_format is not None and not self.key_format.is_single
+        return named[0] if named and fields else None
+
+
+DEAD_LETTERS: Schema = (
+    Column("partition", INTEGER, nullable=False),
+    Column("offset", BIGINT, nullable=False),
+    Column("timestamp", TIMESTAMP, nullable=False),
+    Column("key", BYTEA),
+    Column("value", BYTEA),
+    Column("error", TEXT, nullable=False),
+)
+
+HEADERS = ListOf(Record((Column("key", TEXT, nullable=False), Column("value", BYTEA))))
+
+
+def source_schema(definition: KafkaSourceDefinition) -> Schema:
+    """The relation's columns.  Raises SqlError for a definition that does not make one."""
+    metadata = tuple(_metadata_column(item) for item in definition.metadata)
+    columns = _renamed((*key_columns(definition), *definition.value_format.schema, *metadata), definition)
+    repeated = [name for name, count in Counter(column.name for column in columns).items() if count > 1]
+    if repeated:
+        raise DuplicateColumn(
+            f'column "{repeated[0]}" specified more than once',
+            hint="Give the columns other names: CREATE SOURCE name (column, …), or AS after INCLUDE.",
+        )
+    return columns
+
+
+def source_keys(definition: KafkaSourceDefinition) -> frozenset[frozenset[int]]:
+    """Sets of places that identify a row.  ENVELOPE NONE: none, messages may repeat."""
+    if definition.envelope is Envelope.NONE:
+        return frozenset()
+    return frozenset({frozenset(range(len(key_columns(definition))))})
+
+
+def key_columns(definition: KafkaSourceDefinition) -> Schema:
+    """The first columns: what INCLUDE KEY and UPSERT make of the message's key."""
+    if not definition.includes_key:
+        return ()
+    if definition.key_format is None:
+        raise SqlError(_no_key_format(definition))
+    nullable = definition.envelope is Envelope.NONE
+    fields = tuple(replace(column, nullable=nullable) for column in definition.key_format.schema)
+    if definition.key_record is not None:
+        return (Column(definition.key_record, Record(definition.key_format.schema), nullable),)
+    if definition.key_format.is_single:
+        return (Column(_key_name(definition), fields[0].type, nullable),)
+    return fields
+
+
+def _key_name(definition: KafkaSourceDefinition) -> str:
+    names = [item.name for item in definition.include if isinstance(item, IncludeKey)]
+    return (names[0] if names else None) or "key"
+
+
+def _no_key_format(definition: KafkaSourceDefinition) -> str:
+    if definition.envelope is Envelope.UPSERT:
+        return "ENVELOPE [DEBEZIUM] UPSERT requires that KEY FORMAT be specified"
+    return "INCLUDE KEY requires specifying KEY FORMAT .. VALUE FORMAT, got bare FORMAT"
+
+
+def _metadata_column(item: Metadata) -> Column:
+    match item:
+        case IncludePartition(name=name):
+            return Column(name, INTEGER, nullable=False)
+        case IncludeOffset(name=name):
+            return Column(name, UINT8, nullable=False)
+        case IncludeTimestamp(name=name):
+            return Column(name, TIMESTAMP, nullable=False)
+        case IncludeHeaders(name=name):
+            return Column(name, HEADERS, nullable=False)
+        case IncludeHeader(name=name, as_bytes=as_bytes):
+            return Column(name, BYTEA if as_bytes else TEXT)
+        case _:
+            assert_never(item)
+
+
+def _renamed(columns: Schema, definition: KafkaSourceDefinition) -> Schema:
+    given, there = len(definition.column_names), len(columns)
+    if given > there:
+        source = f"source {definition.name}"
+        raise SqlError(
+            f"{source} definition names {_columns(given)}, but {source} has {_columns(there)}",
+            sqlstate="42601",
+        )
+    renamed = [replace(column, name=name) for column, name in zip(columns, definition.column_names, strict=False)]
+    return (*renamed, *columns[given:])
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"

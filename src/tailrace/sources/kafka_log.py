@@ -1,0 +1,166 @@
+"""A topic between positions: the same messages for ever, whichever way they are read.
+
+Few messages are read by a consumer on the driver, many by Spark on the executors; both give the same raw columns,
+and one text decodes them.  This is what all Kafka envelopes share.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from dataclasses import dataclass
+
+import pyarrow as pa
+from confluent_kafka import KafkaException, TopicPartition
+
+from tailrace.ivm.views import Views
+from tailrace.ivm.zset import ZSet
+from tailrace.sources.contract import Offsets
+from tailrace.sources.kafka_decode import (
+    RAW,
+    RAW_WITH_HEADERS,
+    dead_letters_sql,
+    is_surely_fine,
+    needs_headers,
+)
+from tailrace.sources.kafka_definition import DEAD_LETTERS, KafkaSourceDefinition, source_schema
+from tailrace.sources.kafka_offsets import LatestOffsets, beyond
+from tailrace.sources.kafka_scan import scan
+from tailrace.sources.kafka_tail import Messages, OffsetGone, Tail, arrow_table
+
+SMALL_ROWS = 20_000
+"""Up to so many messages the driver reads by itself; above, what Spark needs to begin is small beside the reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Raw messages under a view's name.  `surely`: all of them are known to decode."""
+
+    view: str
+    surely: bool
+
+
+class KafkaLog:
+    """One source's topic.  Any thread may read; the loop's reads, which go forward, find their messages here."""
+
+    def __init__(
+        self, definition: KafkaSourceDefinition, offsets: LatestOffsets, small_rows: int = SMALL_ROWS
+    ) -> None:
+        self.definition = definition
+        self._arity = len(source_schema(definition))
+        self._headers = needs_headers(definition)
+        self._small_rows = small_rows
+        self._offsets = offsets
+        self._watcher = offsets.watch(definition.topic, definition.metadata_refresh, definition.topic_id)
+        self._lock = threading.Lock()
+        self._forward: Tail | None = None  # follows the loop
+        self._back: Tail | None = None  # for whoever looks back, so that the loop need not find its place again
+        self._last_read: tuple[Offsets, Offsets, pa.Table] | None = None
+
+    def start(self) -> Offsets:
+        return self.definition.start_offsets
+
+    def latest(self, known: Offsets) -> Offsets:
+        extent = self._offsets.ask(self._watcher)
+        # START OFFSET may lie in the future: until something was read, the topic is allowed to be shorter.
+        ahead = {p: offset for p, offset in self.start().items() if known.get(p) == offset}
+        ends = {p: max(end, ahead.get(p, end)) for p, end in extent.end.items()}
+        return beyond(known, extent.low, ends, self.definition.topic)
+
+    def capped(self, since: Offsets, until: Offsets, rows: int) -> Offsets:
+        return capped(since, until, rows)
+
+    def dead_letters(self, since: Offsets, until: Offsets, views: Views) -> ZSet:
+        raw = self.raw(since, until, views)
+        if raw is None or raw.surely:
+            return ZSet.empty(len(DEAD_LETTERS))
+        return ZSet(
+            arity=len(DEAD_LETTERS),
+            sql=dead_letters_sql(self.definition, raw.view),
+            rows=distance(since, until),
+            positive=True,
+        )
+
+    def raw(self, since: Offsets, until: Offsets, views: Views) -> Raw | None:
+        """The messages between two positions, read here or by Spark; None if there are none.  Runs no job."""
+        rows = distance(since, until)
+        if rows == 0:
+            return None
+        if rows > self._small_rows:
+            self._stand_back()
+            self._check_kept(since, until)
+            view = scan(self.definition, since, until, views, headers=self._headers)
+            return Raw(view, surely=False)
+        table = self._read(since, until)
+        if table.num_rows == 0:  # markers and aborted messages only
+            return None
+        view = views.add_arrow(table, RAW_WITH_HEADERS if self._headers else RAW)
+        return Raw(view, surely=is_surely_fine(self.definition, table))
+
+    def commit(self, position: Offsets) -> None:
+        places = [TopicPartition(self.definition.topic, p, offset) for p, offset in position.items()]
+        with self._lock, contextlib.suppress(KafkaException):
+            self._following().consumer.commit(offsets=places, asynchronous=True)
+
+    def close(self) -> None:
+        self._offsets.unwatch(self._watcher)
+        with self._lock:
+            for tail in (self._forward, self._back):
+                if tail is not None:
+                    tail.close()
+            self._forward = self._back = self._last_read = None
+
+    def _read(self, since: Offsets, until: Offsets) -> pa.Table:
+        """The messages as an Arrow table.  The last one is kept: rows and dead letters ask for the same."""
+        with self._lock:
+            if self._last_read is not None and self._last_read[:2] == (since, until):
+                return self._last_read[2]
+            try:
+                table = arrow_table(self._messages(since, until), headers=self._headers)
+            except OffsetGone:
+                self._check_kept(since, until)
+                raise
+            self._last_read = (dict(since), dict(until), table)
+            return table
+
+    def _messages(self, since: Offsets, until: Offsets) -> Messages:
+        following = self._following()
+        if following.is_before(since):
+            return following.read(since, until)
+        self._back = self._back or Tail(self.definition)
+        try:
+            return self._back.read(since, until)
+        finally:
+            self._back.leave()
+
+    def _following(self) -> Tail:
+        self._forward = self._forward or Tail(self.definition)
+        return self._forward
+
+    def _stand_back(self) -> None:
+        """Spark reads what the consumer would fetch ahead."""
+        with self._lock:
+            if self._forward is not None:
+                self._forward.leave()
+
+    def _check_kept(self, since: Offsets, until: Offsets) -> None:
+        """Raises SqlError if messages between the positions are gone: a reader would say it in its own words."""
+        extent = self._offsets.ask(self._watcher)
+        unread = {p: since.get(p, 0) for p, end in until.items() if since.get(p, 0) < end}
+        beyond(unread, extent.low, {p: end for p, end in extent.end.items() if p in unread}, self.definition.topic)
+
+
+def distance(since: Offsets, until: Offsets) -> int:
+    """How many offsets lie between two positions; at most so many messages do."""
+    return sum(max(0, end - since.get(partition, 0)) for partition, end in until.items())
+
+
+def capped(since: Offsets, until: Offsets, rows: int) -> Offsets:
+    """At most `rows` offsets after `since`: each partition gets an equal share, and what others leave of theirs."""
+    left = {p: end - since.get(p, 0) for p, end in until.items() if end > since.get(p, 0)}
+    position = {**since, **{p: since.get(p, 0) for p in until}}
+    for number, partition in enumerate(sorted(left, key=lambda p: (left[p], p))):  # the shortest first
+        share = min(left[partition], rows // (len(left) - number))
+        position[partition] += share
+        rows -= share
+    return position

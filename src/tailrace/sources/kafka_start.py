@@ -1,0 +1,115 @@
+"""Where a new source begins: START OFFSET and START TIMESTAMP become offsets once, at CREATE, and stay for ever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked as exported
+    AdminClient,
+    OffsetSpec,
+)
+
+from tailrace.errors import InvalidOption
+from tailrace.kafka.admin import Topics
+from tailrace.kafka.connection import KafkaConnection
+from tailrace.sources.contract import Offsets
+from tailrace.sources.kafka_offsets import EARLIEST, LATEST, failure, topic_id
+
+_ANSWER_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class StartOffset:
+    """The first offset of partition 0, 1, …; partitions beyond the list start at 0."""
+
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartTimestamp:
+    """Milliseconds since the epoch; negative: so long before now."""
+
+    milliseconds: int
+
+
+Start: TypeAlias = StartOffset | StartTimestamp | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topic:
+    """A topic that exists.  `id` tells it from a later one of the same name; old brokers have none."""
+
+    name: str
+    partitions: int
+    id: str | None
+
+
+def start_of(offsets: tuple[int, ...] | None, timestamp: int | None) -> Start:
+    """The two options of CREATE SOURCE as one value."""
+    if offsets is not None and timestamp is not None:
+        raise InvalidOption("cannot specify START TIMESTAMP and START OFFSET at same time")
+    if offsets is not None:
+        if any(offset < 0 for offset in offsets):
+            raise InvalidOption("START OFFSET must be a nonnegative integer")
+        return StartOffset(offsets)
+    return None if timestamp is None else StartTimestamp(timestamp)
+
+
+def validate_topic(connection: KafkaConnection, name: str) -> Topic:
+    """Looks the topic up.  Raises SqlError if there is none, Unavailable if the cluster does not answer."""
+    client = Topics(connection).client
+    try:
+        asked = client.describe_topics(TopicCollection([name]), request_timeout=_ANSWER_SECONDS)
+        found = asked[name].result(_ANSWER_SECONDS * 2)
+    except (KafkaException, TimeoutError) as error:
+        raise failure(error, connection, name) from error
+    return Topic(name=name, partitions=len(found.partitions), id=topic_id(found))
+
+
+def resolve_start(connection: KafkaConnection, topic: Topic, start: Start) -> Offsets:
+    """The first offset of every partition there is.  Without an option, the first message still there.
+
+    Naming them all makes the start independent of retention: what is deleted later and was never read is missed
+    and reported, not skipped.
+    """
+    places = [TopicPartition(topic.name, partition) for partition in range(topic.partitions)]
+    client = Topics(connection).client
+    try:
+        match start:
+            case None:
+                return _offsets(client, {place: EARLIEST for place in places})
+            case StartOffset(offsets=offsets):
+                return _numbered(topic, offsets)
+            case StartTimestamp(milliseconds=milliseconds):
+                return _since(client, places, milliseconds)
+    except (KafkaException, TimeoutError) as error:
+        raise failure(error, connection, topic.name) from error
+
+
+def _numbered(topic: Topic, offsets: tuple[int, ...]) -> Offsets:
+    if len(offsets) > topic.partitions:
+        raise InvalidOption(
+            f"START OFFSET specified more partitions ({len(offsets)}) than topic ({topic.name})"
+            f" contains ({topic.partitions})"
+        )
+    return dict(enumerate((*offsets, *[0] * (topic.partitions - len(offsets)))))
+
+
+def _since(client: AdminClient, places: list[TopicPartition], milliseconds: int) -> Offsets:
+    """Per partition the first message of that time or later, else the end."""
+    if milliseconds < 0:
+        milliseconds += int(time.time() * 1000)
+    ends = _offsets(client, {place: LATEST for place in places})
+    found = _offsets(client, {place: OffsetSpec.for_timestamp(milliseconds) for place in places})
+    return {partition: offset if offset >= 0 else ends[partition] for partition, offset in found.items()}
+
+
+def _offsets(client: AdminClient, asked: Mapping[TopicPartition, OffsetSpec]) -> Offsets:
+    futures = client.list_offsets(
+        dict(asked), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_ANSWER_SECONDS
+    )
+    return {place.partition: futures[place].result(_ANSWER_SECONDS * 2).offset for place in asked}

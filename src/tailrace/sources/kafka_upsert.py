@@ -1,0 +1,43 @@
+"""ENVELOPE UPSERT: the last message of each key, from which a rule that knows the old row makes the change.
+
+Messages of one key collapse to the last good one, by partition and offset.  A broken one is left out before that: it
+becomes a dead letter, and its key keeps what it had.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailrace.ivm.views import Views
+from tailrace.sources.contract import Offsets
+from tailrace.sources.kafka_decode import last_messages_sql, no_messages_sql
+from tailrace.sources.kafka_definition import key_columns
+from tailrace.sources.kafka_log import KafkaLog, distance
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSet:
+    """`sql` has the relation's columns c0 … and `deleted` (boolean), one row per key.
+
+    Of a deleted key only the key's columns mean something.  `rows` is an upper guess; 0 means that there are none.
+    """
+
+    sql: str
+    rows: int
+
+
+class UpsertSource(KafkaLog):
+    """A topic whose messages replace one another.  A `Source`, but for `messages` in the place of `changes`."""
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The places of the key's columns: the first ones."""
+        return tuple(range(len(key_columns(self.definition))))
+
+    def messages(self, since: Offsets, until: Offsets, views: Views) -> MessageSet:
+        """The last message of each key between two positions.  Runs no job."""
+        raw = self.raw(since, until, views)
+        if raw is None:
+            return MessageSet(no_messages_sql(self.definition), 0)
+        sql = last_messages_sql(self.definition, raw.view, surely=raw.surely)
+        return MessageSet(sql, distance(since, until))

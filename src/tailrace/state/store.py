@@ -1,0 +1,144 @@
+"""Where traces live: makes runs out of queries, keeps them in the data directory, gives their space back.
+
+The only place where the change of a tick becomes rows.  A query expected to be small is collected as Arrow, which is
+one Spark job and stays on the driver; a large one is written as Parquet by the executors.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from tailrace.ivm.views import Views
+from tailrace.state.layout import Layout
+from tailrace.state.run import Run, count_rows, remove, write_table
+from tailrace.state.trace import Trace
+from tailrace.testing.crash import crash_point
+from tailrace.types.core import BEGINNING, Tick
+
+SMALL_ROWS = 20_000
+"""Up to here a change stays on the driver."""
+
+
+@dataclass(slots=True)
+class Work:
+    """What Spark was asked to do, counted where it is asked: a hidden job would not show here, and is a bug."""
+
+    jobs: int = 0
+    rows: int = 0
+
+
+@dataclass(kw_only=True, slots=True)
+class Store:
+    """All traces of one engine under `directory`."""
+
+    views: Views
+    directory: Path
+    traces: dict[str, Trace] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
+    _retired: list[Run] = field(default_factory=list)
+    _readers: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def trace(self, id: str, layout: Layout) -> Trace:
+        """The trace of this id, new or as the last checkpoint left it."""
+        return self.traces.setdefault(id, Trace(id=id, layout=layout))
+
+    def drop(self, id: str) -> None:
+        trace = self.traces.pop(id, None)
+        if trace is not None:
+            self.retire(trace.runs)
+
+    def materialize(self, sql: str, layout: Layout, lo: Tick, hi: Tick, rows: int) -> Run | None:
+        """Runs one Spark job.  The result as a run, or None if there is no row.  `rows` is an upper guess."""
+        self.work.jobs += 1
+        return self._small(sql, layout, lo, hi) if rows <= SMALL_ROWS else self._large(sql, layout, lo, hi)
+
+    def run_of(self, table: pa.Table, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
+        """A run of rows that are on the driver already.  No job."""
+        if table.num_rows == 0:
+            return None
+        with self.views.lasting():
+            view = self.views.add_arrow(table, layout.ddl)
+        return Run(lo=lo, hi=hi, rows=table.num_rows, view=view, table=table)
+
+    @contextmanager
+    def staged(self, sql: str, layout: Layout, rows: int) -> Iterator[Run | None]:
+        """Runs one Spark job: rows that a text needs more than once and that are costly to compute, for a while."""
+        run = self.materialize(sql, layout, BEGINNING, BEGINNING, rows)
+        try:
+            yield run
+        finally:
+            if run is not None:
+                self.views.drop(run.view)
+                if run.path is not None:
+                    remove(run.path)
+
+    def _small(self, sql: str, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
+        table = self.views.small.sql(sql).toArrow()
+        self.work.rows += table.num_rows
+        return self.run_of(table.combine_chunks(), layout, lo, hi)
+
+    def _large(self, sql: str, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
+        path = self.new_path()
+        self.views.large.sql(sql).write.option("compression", "lz4").parquet(path.as_uri())
+        crash_point("state.run_written")
+        rows = count_rows(path)
+        self.work.rows += rows
+        if rows == 0:
+            remove(path)
+            return None
+        return self.open(path, layout, lo, hi, rows)
+
+    def open(self, path: Path, layout: Layout, lo: Tick, hi: Tick, rows: int) -> Run:
+        """A run of Parquet files that are there.  No job: the schema is ours, nothing is inferred."""
+        with self.views.lasting():
+            view = self.views.add(self.views.large.read.schema(layout.ddl).parquet(path.as_uri()))
+        return Run(lo=lo, hi=hi, rows=rows, view=view, path=path)
+
+    def spill(self, run: Run, layout: Layout) -> Run:
+        """The same run as a Parquet file.  No job."""
+        return self.open(run.path or self.save(run), layout, run.lo, run.hi, run.rows)
+
+    def save(self, run: Run) -> Path:
+        """The rows of an Arrow run in a file, for a checkpoint.  No job."""
+        assert run.table is not None
+        path = self.new_path()
+        write_table(run.table, path)
+        return path
+
+    def new_path(self) -> Path:
+        return self.directory / "runs" / uuid.uuid4().hex
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Runs that are replaced meanwhile stay readable until the end."""
+        with self._lock:
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._readers -= 1
+            self.retire([])
+
+    def retired(self) -> list[Run]:
+        """Runs that somebody may still be reading."""
+        with self._lock:
+            return list(self._retired)
+
+    def retire(self, runs: list[Run]) -> None:
+        """These runs are part of no trace any more.  Their views go when nobody reads; files are the checkpoint's."""
+        with self._lock:
+            self._retired.extend(runs)
+            if self._readers:
+                return
+            gone, self._retired = self._retired, []
+        for run in gone:
+            self.views.drop(run.view)

@@ -1,0 +1,58 @@
+"""A trace: the history of one relation's changes under a key, as runs over ranges of ticks.  All state is traces.
+
+The runs lie end to end:  (0, hi₁] (hi₁, hi₂] … (…, upper].  Before `since` single ticks can no longer be told apart;
+after it every tick that had changes is a boundary.  Writing a run reads no old state, because addition commutes.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from tailrace.errors import InternalError
+from tailrace.ivm.zset import ZSet
+from tailrace.state.layout import Layout
+from tailrace.state.run import Run
+from tailrace.types.core import BEGINNING, Tick
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Trace:
+    """`id` is a function of what the trace holds, so that a restart finds it again."""
+
+    id: str
+    layout: Layout
+    since: Tick = BEGINNING
+    upper: Tick = BEGINNING
+    runs: list[Run] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def append(self, upper: Tick, run: Run | None) -> None:
+        """Absorbs the ticks up to `upper`; no run if nothing changed."""
+        if upper < self.upper:
+            raise InternalError(f"trace {self.id} is at {self.upper} already, not at {upper}")
+        with self.lock:
+            if run is not None:
+                self.runs = [*self.runs, run]
+            self.upper = upper
+
+    def between(self, lo: Tick, hi: Tick) -> ZSet:
+        """The change from `lo` to `hi` with all columns of the layout, not consolidated.  Runs no job."""
+        if hi > self.upper or (lo < self.since and lo != BEGINNING):
+            raise InternalError(f"trace {self.id} knows ({self.since}, {self.upper}], not ({lo}, {hi}]")
+        runs = [run for run in self.runs if run.hi > lo and run.lo < hi]
+        for run in runs:
+            if run.lo < lo or run.hi > hi:
+                raise InternalError(f"run ({run.lo}, {run.hi}] of trace {self.id} straddles ({lo}, {hi}]")
+        texts = [f"SELECT {self.layout.columns} FROM {run.view}" for run in runs]
+        sql = " UNION ALL ".join(texts) if texts else None
+        return ZSet(arity=self.layout.arity, sql=sql, rows=sum(run.rows for run in runs))
+
+    def allow_compaction(self, frontier: Tick) -> None:
+        """Nobody will ask for single ticks before `frontier` any more."""
+        self.since = max(self.since, min(frontier, self.upper))
+
+    @property
+    def rows(self) -> int:
+        """Rows in all runs; an upper bound of the rows of the relation."""
+        return sum(run.rows for run in self.runs)

@@ -1,0 +1,48 @@
+"""ALTER CLUSTER [IF EXISTS] name SET (option,…) | RESET (option,…) | SWAP WITH other | RENAME | OWNER."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tailrace.sql.names import Name, ObjectKind
+from tailrace.sql.options import Given, Options, option_name, parse_options
+from tailrace.sql.parser import Parser
+from tailrace.statements import alter_object
+from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.create_cluster import OPTIONS
+
+STARTS = (("ALTER", "CLUSTER"),)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlterCluster:
+    name: Name
+    change: Options = field(default_factory=Options)
+    reset: Options = field(default_factory=Options)
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SwapCluster:
+    name: Name
+    other: str
+
+
+ChangeCluster: TypeAlias = AlterCluster | SwapCluster | Rename | AlterOwner
+
+
+def parse(p: Parser) -> ChangeCluster:
+    p.expect("ALTER", "CLUSTER")
+    target = alter_object.target(p, ObjectKind.CLUSTER)
+    if common := alter_object.common(p, target):
+        return common
+    if p.accept("SWAP", "WITH"):
+        return SwapCluster(name=target.name, other=p.identifier("cluster name"))
+    if p.accept("SET"):
+        change = parse_options(p, OPTIONS)
+        return AlterCluster(name=target.name, change=change, if_exists=target.if_exists)
+    if p.accept("RESET"):
+        reset = Options(p.items(lambda: Given(option_name(p, OPTIONS), None)))
+        return AlterCluster(name=target.name, reset=reset, if_exists=target.if_exists)
+    raise p.expected("one of SET or RESET or SWAP or RENAME or OWNER")

@@ -1,0 +1,64 @@
+"""ALTER kind [IF EXISTS] name RENAME TO identifier | OWNER TO role: the same for every kind of object.
+
+Kinds with more to alter (connections, sinks, …) have a file each and come here for these two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailrace.sql.names import Name, ObjectKind
+from tailrace.sql.parser import Parser
+
+_KINDS = (ObjectKind.DATABASE, ObjectKind.ROLE, ObjectKind.SCHEMA, ObjectKind.TYPE, ObjectKind.VIEW)
+STARTS = tuple(("ALTER", *kind.upper().split()) for kind in _KINDS)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """The object an ALTER names."""
+
+    kind: ObjectKind
+    name: Name
+    if_exists: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rename:
+    kind: ObjectKind
+    name: Name
+    to: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlterOwner:
+    kind: ObjectKind
+    name: Name
+    role: str
+    if_exists: bool = False
+
+
+def parse(p: Parser) -> Rename | AlterOwner:
+    p.expect("ALTER")
+    kind = ObjectKind(p.phrase(*(kind.upper() for kind in _KINDS)).lower())
+    change = common(p, target(p, kind))
+    if change is None:
+        raise p.expected("one of RENAME or OWNER")
+    return change
+
+
+def target(p: Parser, kind: ObjectKind) -> Target:
+    if_exists = p.if_exists()
+    return Target(kind=kind, name=p.name(f"{kind} name"), if_exists=if_exists)
+
+
+def common(p: Parser, target: Target) -> Rename | AlterOwner | None:
+    """RENAME TO or OWNER TO; None if something else follows."""
+    if p.accept("RENAME", "TO"):
+        to = p.identifier()
+        return Rename(kind=target.kind, name=target.name, to=to, if_exists=target.if_exists)
+    if p.accept("OWNER", "TO"):
+        role = p.identifier("role name")
+        return AlterOwner(kind=target.kind, name=target.name, role=role, if_exists=target.if_exists)
+    return None

@@ -1,0 +1,83 @@
+"""What a statement is to the program: text in, a Result out.
+
+Each statement is one file in this folder: a frozen dataclass, its `parse`, and its `execute`.  `registry.py` lists
+them; that line and the file are all that a new statement needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import pyarrow as pa
+
+from tailrace.types.core import Schema, SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Said beside a result: severity NOTICE or WARNING, and the fields of an error."""
+
+    message: str
+    detail: str | None = None
+    hint: str | None = None
+    severity: str = "NOTICE"
+    sqlstate: str = "00000"
+
+
+@dataclass(kw_only=True, slots=True)
+class Result:
+    """What a statement gives back.
+
+    `columns` is None for statements without rows.  Row batches are Arrow, columns in order, values as
+    types/spark.py holds them; they may come for ever (SUBSCRIBE), and closing the iterator ends the work behind it.
+    `tag` is the command tag; a `{rows}` in it is replaced by the number of rows sent.
+    `copy` makes the rows the data of COPY … TO STDOUT, in that style; `Prepared.columns` is None for such a statement.
+    """
+
+    tag: str
+    columns: Schema | None = None
+    rows: Iterable[pa.RecordBatch] = ()
+    notices: list[Notice] = field(default_factory=list)
+    copy: Literal["text", "csv", "binary"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """A statement that has been parsed and planned, not run.  `columns` is None if it returns no rows."""
+
+    text: str
+    statement: object | None  # None for an empty string of SQL
+    parameters: tuple[SqlType, ...]
+    columns: Schema | None
+
+
+class Session(Protocol):
+    """One client's conversation with the engine.  Calls block; a session is used by one thread at a time, except
+    for `cancel`."""
+
+    def split(self, text: str) -> Sequence[str]:
+        """The statements of a string, without the semicolons; empty ones are left out.  Raises SyntaxFailure."""
+
+    def prepare(self, text: str, parameters: Sequence[SqlType | None] = ()) -> Prepared:
+        """Parses and plans one statement; never executes it.  Types of `$n` not given are inferred."""
+
+    def execute(self, prepared: Prepared, arguments: Sequence[str | None] = ()) -> Result:
+        """Runs it with the arguments' PostgreSQL text forms in place of `$1`, `$2` …"""
+
+    def sql(self, text: str) -> Iterator[Result]:
+        """Runs the statements of a string one after the other, each when its result is asked for."""
+
+    def cancel(self) -> None:
+        """From another thread: the running statement ends with SQLSTATE 57014."""
+
+    def variable(self, name: str) -> str:
+        """A session variable's value, e.g. `application_name`.  Raises SqlError 42704 if there is none."""
+
+    def set_variable(self, name: str, value: str) -> None: ...
+
+    def reported(self) -> dict[str, str]:
+        """The variables that clients are told of (ParameterStatus), with PostgreSQL's spelling of their names."""
+
+    def close(self) -> None: ...

@@ -1,0 +1,105 @@
+"""COPY { (query | SUBSCRIBE …) | name } TO STDOUT | expression [[WITH] (option,…)]
+
+and COPY [INTO] name [(column,…)] FROM STDIN | expression [[WITH] (option,…)].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from tailrace.sql.kinds import BOOLEAN, OBJECT, TEXT, Several
+from tailrace.sql.lexer import Kind
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.options import Option, Options, parse_options
+from tailrace.sql.parser import Parser
+from tailrace.statements import select, subscribe
+from tailrace.statements.select import Select
+from tailrace.statements.subscribe import Subscribe
+
+STARTS = (("COPY",),)
+
+FORMAT = Option("FORMAT", TEXT, doc="text, csv, binary or parquet.")
+AWS_CONNECTION = Option("AWS CONNECTION", OBJECT, doc="How to reach the bucket.")
+MAX_FILE_SIZE = Option("MAX FILE SIZE", TEXT, doc="Begin a new file after this much.")
+DELIMITER = Option("DELIMITER", TEXT, doc="Between two fields.")
+NULL = Option("NULL", TEXT, doc="How NULL is written.")
+QUOTE = Option("QUOTE", TEXT, doc="Around a field.")
+ESCAPE = Option("ESCAPE", TEXT, doc="Before a quote inside a field.")
+HEADER = Option("HEADER", BOOLEAN, doc="Whether the first line names the columns.")
+FILES = Option("FILES", Several(TEXT), doc="Which to read.")
+PATTERN = Option("PATTERN", TEXT, doc="Which to read, with wildcards.")
+TO_OPTIONS: tuple[Option[Any], ...] = (
+    *(FORMAT, AWS_CONNECTION, MAX_FILE_SIZE, DELIMITER, NULL, QUOTE, ESCAPE, HEADER),
+)
+FROM_OPTIONS: tuple[Option[Any], ...] = (
+    *(FORMAT, AWS_CONNECTION, DELIMITER, NULL, QUOTE, ESCAPE, HEADER, FILES, PATTERN),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CopyTo:
+    """`target` is None for STDOUT; `format` is in lower case, or None if not given."""
+
+    of: Name | Select | Subscribe
+    target: QueryText | None
+    format: str | None
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CopyFrom:
+    """`origin` is None for STDIN."""
+
+    table: Name
+    columns: tuple[str, ...]
+    origin: QueryText | None
+    format: str | None
+    options: Options = field(default_factory=Options)
+
+
+Copy: TypeAlias = CopyTo | CopyFrom
+
+
+def parse(p: Parser) -> Copy:
+    p.expect("COPY")
+    if p.accept("("):
+        of: Name | Select | Subscribe = subscribe.parse(p) if p.at("SUBSCRIBE") else select.parse(p)
+        p.expect(")", "TO")
+        return _to(p, of)
+    into = p.accept("INTO")
+    name = p.name("relation name or query in parentheses")
+    columns = p.columns() if p.at("(") else ()
+    if not into and not columns and p.accept("TO"):
+        return _to(p, name)
+    p.keyword("FROM") if into or columns else p.keyword("TO", "FROM")
+    return _from(p, name, columns)
+
+
+def _to(p: Parser, of: Name | Select | Subscribe) -> CopyTo:
+    target = None if p.accept("STDOUT") else _place(p)
+    options = _options(p, TO_OPTIONS)
+    return CopyTo(of=of, target=target, format=_format(options), options=options)
+
+
+def _from(p: Parser, table: Name, columns: tuple[str, ...]) -> CopyFrom:
+    origin = None if p.accept("STDIN") else _place(p)
+    options = _options(p, FROM_OPTIONS)
+    return CopyFrom(table=table, columns=columns, origin=origin, format=_format(options), options=options)
+
+
+def _place(p: Parser) -> QueryText:
+    """An expression.  After a lone string a parenthesis begins the options; it cannot be part of it."""
+    if p.token.kind is Kind.STRING and p.peek(1).word == "(":
+        return p.one_token()
+    return p.expression(("WITH",))
+
+
+def _options(p: Parser, known: tuple[Option[Any], ...]) -> Options:
+    with_ = p.accept("WITH")
+    return parse_options(p, known) if with_ or p.at("(") else Options()
+
+
+def _format(options: Options) -> str | None:
+    given = options.get(FORMAT)
+    return None if given is None else given.lower()

@@ -1,0 +1,132 @@
+"""CREATE SINK [IF NOT EXISTS] name [IN CLUSTER c] FROM relation INTO target … [WITH (option,…)]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from tailrace.errors import InvalidOption, SqlError
+from tailrace.sql.kinds import ANYTHING, BOOLEAN, INTERVAL, TEXT
+from tailrace.sql.names import Name
+from tailrace.sql.options import Option, Options, parse_options
+from tailrace.sql.parser import Parser
+from tailrace.sql.unparse import Printer, lines
+from tailrace.statements.sinks.kafka import KafkaTarget
+from tailrace.statements.sinks.registry import Target, parse_target
+from tailrace.catalog.items import Item
+from tailrace.engine import sinks
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
+from tailrace.statements.contract import Result
+
+STARTS = (("CREATE", "SINK"),)
+
+PARTITION_STRATEGY = Option("PARTITION STRATEGY", ANYTHING, doc="Not for users.")
+SNAPSHOT = Option("SNAPSHOT", BOOLEAN, default=True, doc="Whether to begin with the relation's content.")
+VERSION = Option("VERSION", ANYTHING, doc="Not for users.")
+COMMIT_INTERVAL = Option("COMMIT INTERVAL", INTERVAL, doc="How often an Iceberg table gets a snapshot.")
+DELIVERY_GUARANTEE = Option(
+    "DELIVERY GUARANTEE", TEXT, default="exactly-once", doc="'exactly-once' or 'at-least-once'."
+)
+WITH_OPTIONS: tuple[Option[Any], ...] = (
+    *(PARTITION_STRATEGY, SNAPSHOT, VERSION, COMMIT_INTERVAL, DELIVERY_GUARANTEE),
+)
+UNNAMED = Name(("unnamed",))
+"""What a sink without a name is called: EXPLAIN SCHEMA may leave it out."""
+
+
+class DeliveryGuarantee(Enum):
+    EXACTLY_ONCE = "exactly-once"
+    AT_LEAST_ONCE = "at-least-once"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CreateSink:
+    """`target.check()` says what is wrong with the clauses, whatever the catalog holds."""
+
+    name: Name
+    relation: Name
+    target: Target
+    snapshot: bool
+    delivery_guarantee: DeliveryGuarantee
+    cluster: str | None = None
+    options: Options = field(default_factory=Options)
+    if_not_exists: bool = False
+
+    def create_sql(self, printer: Printer) -> str:
+        return lines(
+            f"CREATE SINK {printer.name(self.name)}",
+            printer.in_cluster(self.cluster),
+            f"FROM {printer.name(self.relation)}",
+            *self.target.clauses(printer),
+            self.options.clause(printer, "WITH "),
+        )
+
+
+def parse(p: Parser) -> CreateSink:
+    p.expect("CREATE", "SINK")
+    if_not_exists = p.if_not_exists()
+    if p.at("FROM") or p.at("IN", "CLUSTER"):
+        raise SqlError("unspecified name for sink", position=p.position, sqlstate="42601")
+    return _definition(p, p.name("sink name"), if_not_exists)
+
+
+def parse_perhaps_unnamed(p: Parser) -> CreateSink:
+    """As EXPLAIN SCHEMA takes it."""
+    mark = p.mark
+    p.expect("CREATE", "SINK")
+    if p.at("FROM") or p.at("IN", "CLUSTER"):
+        return _definition(p, UNNAMED, False)
+    p.rewind(mark)
+    return parse(p)
+
+
+def _definition(p: Parser, name: Name, if_not_exists: bool) -> CreateSink:
+    cluster = p.in_cluster()
+    p.expect("FROM")
+    relation = p.name("relation name")
+    p.expect("INTO")
+    target = parse_target(p)
+    options = parse_options(p, WITH_OPTIONS) if p.accept("WITH") else Options()
+    _refuse(options, target)
+    return CreateSink(
+        name=name,
+        relation=relation,
+        target=target,
+        snapshot=options.value(SNAPSHOT),
+        delivery_guarantee=_guarantee(options),
+        cluster=cluster,
+        options=options,
+        if_not_exists=if_not_exists,
+    )
+
+
+def _refuse(options: Options, target: Target) -> None:
+    for option in (PARTITION_STRATEGY, VERSION):
+        if options.has(option):
+            message = f"CREATE SINK...WITH ({option.name}..) is not allowed"
+            raise InvalidOption(message, position=options.position(option))
+    if isinstance(target, KafkaTarget) and options.has(COMMIT_INTERVAL):
+        message = "COMMIT INTERVAL option is not supported with KAFKA sinks"
+        raise InvalidOption(message, position=options.position(COMMIT_INTERVAL))
+
+
+def _guarantee(options: Options) -> DeliveryGuarantee:
+    given = options.value(DELIVERY_GUARANTEE)
+    try:
+        return DeliveryGuarantee(given.lower())
+    except ValueError:
+        raise InvalidOption(
+            f"invalid DELIVERY GUARANTEE: {given}",
+            hint="Use 'exactly-once' or 'at-least-once'.",
+            position=options.position(DELIVERY_GUARANTEE),
+        ) from None
+
+
+def define(statement: CreateSink, session: Session, identity: Identity) -> Item:
+    return sinks.item(session, statement, identity)
+
+
+def execute(statement: CreateSink, session: Session, arguments: Arguments) -> Result:
+    return sinks.create(session, statement)

@@ -1,0 +1,84 @@
+"""DECLARE name CURSOR FOR query | SUBSCRIBE …, FETCH [FORWARD] [n | ALL] [FROM] name, CLOSE name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tailrace.errors import NotSupported
+from tailrace.sql.durations import Duration
+from tailrace.sql.kinds import INTERVAL
+from tailrace.sql.lexer import Kind
+from tailrace.sql.options import Option, Options, parse_options
+from tailrace.sql.parser import Parser
+from tailrace.statements import select, subscribe
+from tailrace.statements.select import Select
+from tailrace.statements.subscribe import Subscribe
+
+STARTS = (("DECLARE",), ("FETCH",), ("CLOSE",))
+
+TIMEOUT = Option("TIMEOUT", INTERVAL, doc="How long to wait for rows.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Declare:
+    cursor: str
+    statement: Select | Subscribe
+    position: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fetch:
+    """`count` is None for ALL; `timeout` is None to wait for at least one row."""
+
+    cursor: str
+    count: int | None = 1
+    timeout: Duration | None = None
+    position: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Close:
+    """`cursor` is None for ALL."""
+
+    cursor: str | None
+    position: int | None = field(default=None, compare=False)
+
+
+Cursor: TypeAlias = Declare | Fetch | Close
+
+
+def parse(p: Parser) -> Cursor:
+    verb = p.keyword("DECLARE", "FETCH", "CLOSE")
+    if verb == "DECLARE":
+        return _declare(p)
+    if verb == "FETCH":
+        return _fetch(p)
+    position = p.position
+    return Close(cursor=None if p.accept("ALL") else p.identifier("cursor name"), position=position)
+
+
+def _declare(p: Parser) -> Declare:
+    position = p.position
+    cursor = p.identifier("cursor name")
+    p.expect("CURSOR")
+    if p.at("WITH", "HOLD"):
+        raise NotSupported("WITH HOLD is unsupported for cursors", position=p.position)
+    p.accept("WITHOUT", "HOLD")
+    p.expect("FOR")
+    statement = subscribe.parse(p) if p.at("SUBSCRIBE") else select.parse(p)
+    return Declare(cursor=cursor, statement=statement, position=position)
+
+
+def _fetch(p: Parser) -> Fetch:
+    count: int | None = 1
+    p.accept("FORWARD")
+    if p.accept("ALL"):
+        count = None
+    elif p.token.kind is Kind.NUMBER:
+        count = p.integer()
+    _ = p.accept("FROM") or p.accept("IN")
+    position = p.position
+    cursor = p.identifier("cursor name")
+    options = parse_options(p, (TIMEOUT,)) if p.accept("WITH") else Options()
+    return Fetch(cursor=cursor, count=count, timeout=options.get(TIMEOUT), position=position)

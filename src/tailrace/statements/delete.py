@@ -1,0 +1,39 @@
+"""DELETE FROM table [[AS] alias] [USING from,…] [WHERE condition]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.parser import Parser
+from tailrace.engine import dml
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import NotSupported
+from tailrace.statements.contract import Result
+
+STARTS = (("DELETE",),)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delete:
+    """`using` is the text of a FROM clause's items."""
+
+    table: Name
+    alias: str | None = None
+    using: QueryText | None = None
+    where: QueryText | None = None
+
+
+def parse(p: Parser) -> Delete:
+    p.expect("DELETE", "FROM")
+    table = p.name("table name")
+    alias = p.identifier("alias") if p.accept("AS") or p.at_identifier() else None
+    using = p.clause(("WHERE",)) if p.accept("USING") else None
+    where = p.rest_as_text("condition") if p.accept("WHERE") else None
+    return Delete(table=table, alias=alias, using=using, where=where)
+
+
+def execute(statement: Delete, session: Session, arguments: Arguments) -> Result:
+    if statement.using is not None:
+        raise NotSupported("DELETE ... USING not yet supported", position=statement.using.start + 1)
+    return Result(tag=f"DELETE {dml.delete(session, statement, arguments)}")

@@ -1,0 +1,66 @@
+"""DROP kind [IF EXISTS] name,… [CASCADE | RESTRICT]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailrace.sql.names import Name, ObjectKind
+from tailrace.sql.parser import Parser
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import NotSupported, UnknownObject, WrongObjectType
+from tailrace.statements.contract import Result
+
+STARTS = tuple(("DROP", *kind.upper().split()) for kind in ObjectKind)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drop:
+    kind: ObjectKind
+    names: tuple[Name, ...]
+    if_exists: bool = False
+    cascade: bool = False
+
+
+def parse(p: Parser) -> Drop:
+    p.expect("DROP")
+    kind = ObjectKind(p.phrase(*(kind.upper() for kind in ObjectKind)).lower())
+    if_exists = p.if_exists()
+    names = p.several(lambda: p.name(f"{kind} name"))
+    cascade = p.accept("CASCADE")
+    if not cascade:
+        p.accept("RESTRICT")
+    return Drop(kind=kind, names=names, if_exists=if_exists, cascade=cascade)
+
+
+_DROPPABLE = ("connection", "index", "materialized view", "secret", "sink", "source", "table", "view")
+
+
+def execute(statement: Drop, session: Session, arguments: Arguments) -> Result:
+    if statement.kind not in _DROPPABLE:
+        raise NotSupported(f"DROP {statement.kind.upper()} not yet supported")
+    going: set[str] = set()
+    for name in statement.names:
+        going |= _one(statement, session, name)
+    catalog = session.engine.catalog
+    for id in going:
+        catalog.refuse_if_needed(catalog.items[id], going)
+    if going:
+        session.engine.drop(going)
+    return Result(tag=f"DROP {statement.kind.upper()}")
+
+
+def _one(statement: Drop, session: Session, name: Name) -> set[str]:
+    """The object of one name, and what must go with it."""
+    catalog = session.engine.catalog
+    try:
+        item = catalog.resolve(name.parts, name.position)
+    except UnknownObject:
+        if not statement.if_exists:
+            raise
+        session.notice(f'{statement.kind} "{name}" does not exist, skipping')
+        return set()
+    if item.kind != statement.kind:
+        raise WrongObjectType(f"{item.name} is a {item.kind} not a {statement.kind}", position=name.position)
+    dependants = catalog.dependants(item.id)
+    own = {other.id for other in dependants if other.facts.get("dead_letters_of") == item.id}
+    return {item.id} | ({other.id for other in dependants} if statement.cascade else own)

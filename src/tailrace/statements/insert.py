@@ -1,0 +1,75 @@
+"""INSERT INTO table [[AS] alias] [(column,…)] { VALUES … | DEFAULT VALUES | query } [RETURNING …]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.parser import Parser
+from collections.abc import Sequence
+from tailrace.engine import dml
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import NotSupported
+from tailrace.statements.contract import Result
+from tailrace.types.core import Schema, SqlType
+
+STARTS = (("INSERT",),)
+_RETURNING = ("RETURNING",)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Insert:
+    """`query` is None for DEFAULT VALUES.  A DEFAULT among VALUES is left in its text."""
+
+    table: Name
+    query: QueryText | None
+    columns: tuple[str, ...] = ()
+    alias: str | None = None
+    returning: QueryText | None = None
+    columns_position: int | None = field(default=None, compare=False)
+
+
+def parse(p: Parser) -> Insert:
+    p.expect("INSERT", "INTO")
+    table = p.name("table name")
+    alias = _alias(p)
+    columns_position = p.position
+    columns = p.columns() if _at_columns(p) else ()
+    query = None if p.accept("DEFAULT", "VALUES") else p.query_text(_RETURNING)
+    return Insert(
+        table=table,
+        query=query,
+        columns=columns,
+        alias=alias,
+        returning=returning(p),
+        columns_position=columns_position,
+    )
+
+
+def returning(p: Parser) -> QueryText | None:
+    """`[RETURNING expression,…]`."""
+    return p.rest_as_text() if p.accept("RETURNING") else None
+
+
+def _alias(p: Parser) -> str | None:
+    if p.accept("AS") or (p.at_identifier() and p.token.word not in ("VALUES", "SHOW")):
+        return p.identifier("alias")
+    return None
+
+
+def _at_columns(p: Parser) -> bool:
+    """`(a, b) …` are columns, `(SELECT …)` is a query."""
+    return p.at("(") and p.peek(1).word not in ("SELECT", "WITH", "VALUES", "TABLE", "(")
+
+
+def describe(
+    statement: Insert, session: Session, parameters: Sequence[SqlType | None]
+) -> tuple[tuple[SqlType, ...], Schema | None]:
+    return dml.plan_insert(session, statement, parameters).parameters, None
+
+
+def execute(statement: Insert, session: Session, arguments: Arguments) -> Result:
+    if statement.returning is not None:
+        raise NotSupported("INSERT ... RETURNING not yet supported", position=statement.returning.start + 1)
+    count = dml.insert(session, statement, arguments)
+    return Result(tag=f"INSERT 0 {count}")

@@ -1,0 +1,94 @@
+"""SET [SESSION | LOCAL] variable {= | TO} value,… | DEFAULT, and PostgreSQL's older spellings of some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tailrace.sql.lexer import Kind
+from tailrace.sql.parser import Parser
+from tailrace.engine.context import Arguments, Session
+from tailrace.statements.contract import Result
+
+STARTS = (("SET",),)
+
+_ALIASES = {
+    ("TIME", "ZONE"): "timezone",
+    ("TRANSACTION", "ISOLATION", "LEVEL"): "transaction_isolation",
+    ("NAMES",): "client_encoding",
+    ("SCHEMA",): "search_path",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetVariable:
+    """`values` is None for DEFAULT.  Words and numbers are kept as text; a list has several."""
+
+    variable: str
+    values: tuple[str, ...] | None
+    local: bool = False
+    position: int | None = field(default=None, compare=False)
+
+
+def parse(p: Parser) -> SetVariable:
+    p.expect("SET")
+    local = _scope(p)
+    position = p.position
+    aliased = any(p.at(*words) for words in _ALIASES)
+    if p.at("CHARACTERISTICS", "AS", "TRANSACTION"):
+        p.expect("CHARACTERISTICS", "AS")
+    if p.at("TRANSACTION"):
+        p.expect("TRANSACTION", "ISOLATION", "LEVEL")
+        level = isolation_level(p)
+        return SetVariable(variable="transaction_isolation", values=(level,), local=local, position=position)
+    name = variable(p)
+    if not (p.accept("=") or p.accept("TO")) and not aliased:
+        raise p.expected('"=" or TO')
+    return SetVariable(variable=name, values=values(p), local=local, position=position)
+
+
+def _scope(p: Parser) -> bool:
+    if p.peek(1).word in ("=", "TO"):
+        return False  # a variable called local or session
+    local = p.accept("LOCAL")
+    if not local:
+        p.accept("SESSION")
+    return local
+
+
+def variable(p: Parser) -> str:
+    """A variable's name, or one of its aliases."""
+    for words, name in _ALIASES.items():
+        if p.accept(*words):
+            return name
+    name = p.identifier("variable")
+    while p.accept("."):
+        name += "." + p.identifier("variable")
+    return name
+
+
+def values(p: Parser) -> tuple[str, ...] | None:
+    """`value,…`, or None for DEFAULT."""
+    return None if p.accept("DEFAULT") else p.several(lambda: _value(p))
+
+
+def _value(p: Parser) -> str:
+    sign = "-" if p.accept("-") else ""
+    token = p.token
+    numeric = token.kind is Kind.NUMBER
+    if numeric or (not sign and token.kind in (Kind.STRING, Kind.WORD, Kind.QUOTED)):
+        return sign + p.advance().value
+    raise p.expected("value")
+
+
+def isolation_level(p: Parser) -> str:
+    return p.phrase(
+        *("READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "STRICT SERIALIZABLE"),
+    ).lower()
+
+
+def execute(statement: SetVariable, session: Session, arguments: Arguments) -> Result:
+    if statement.values is None:
+        session.variables.reset(statement.variable)
+    else:
+        session.set_variable(statement.variable, ", ".join(statement.values))
+    return Result(tag="SET")

@@ -1,0 +1,46 @@
+"""SHOW variable | SHOW ALL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tailrace.sql.parser import Parser
+from tailrace.statements.set_variable import variable
+from collections.abc import Sequence
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.rows import rows_of
+from tailrace.statements.contract import Result
+from tailrace.types.core import TEXT, Column, Schema, SqlType
+
+STARTS = (("SHOW",),)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShowVariable:
+    """`variable` is None for SHOW ALL."""
+
+    variable: str | None
+    position: int | None = field(default=None, compare=False)
+
+
+def parse(p: Parser) -> ShowVariable:
+    p.expect("SHOW")
+    position = p.position
+    return ShowVariable(variable=None if p.accept("ALL") else variable(p), position=position)
+
+
+def describe(
+    statement: ShowVariable, session: Session, parameters: Sequence[SqlType | None]
+) -> tuple[tuple[SqlType, ...], Schema]:
+    if statement.variable is None:
+        return (), (Column("name", TEXT), Column("setting", TEXT))
+    session.variable(statement.variable)  # an unknown one is an error already now
+    return (), (Column(statement.variable, TEXT),)
+
+
+def execute(statement: ShowVariable, session: Session, arguments: Arguments) -> Result:
+    _, columns = describe(statement, session, ())
+    if statement.variable is None:
+        return Result(tag="SHOW", columns=columns, rows=rows_of(columns, session.variables.all()))
+    value = session.variable(statement.variable)
+    return Result(tag="SHOW", columns=columns, rows=rows_of(columns, [(value,)]))

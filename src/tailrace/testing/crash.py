@@ -1,0 +1,58 @@
+"""Crash points: named places where a test can have the engine killed with -9.  Off unless armed.
+
+`TAILRACE_CRASH=name` or `name:3` in the environment kills the process at the first, or third, time it passes the
+point.  A point costs one dictionary look-up when nothing is armed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+CRASH_POINTS = (
+    "tick.before_log",  # nothing durable says the tick exists
+    "tick.after_log",  # the tick is in the log, no effect of it anywhere
+    "kafka.mid_produce",  # some messages of the tick were sent, inside an open transaction
+    "kafka.sent_not_committed",  # all messages and the progress record are flushed, the transaction is open
+    "kafka.committed_not_seen",  # the broker has committed; the engine has not noted it
+    "kafka.slots_planned",  # the plan of a large tick is committed, none of its slots has begun
+    "kafka.slot_sent_not_committed",  # one slot of a large tick is flushed, its transaction is open
+    "kafka.slot_committed",  # one slot of a large tick is committed, others are not
+    "kafka.slots_committed",  # all slots are committed, the sink's own progress record is not written
+    "state.run_written",  # a large run's files are written, no manifest names them
+    "checkpoint.before_publish",  # every file of a checkpoint is written, the manifest is not
+    "checkpoint.after_publish",  # the manifest is published, the tick log is not yet cut
+    "ddl.before_commit",  # an object was checked, the catalog does not have it
+    "ddl.after_commit",  # the catalog has the object, nothing runs yet
+)
+
+_armed: dict[str, int] = {}
+
+
+def arm(spec: str) -> None:
+    """`name` or `name:count`."""
+    name, _, count = spec.partition(":")
+    if name not in CRASH_POINTS:
+        raise ValueError(f"unknown crash point {name!r}; there are {', '.join(CRASH_POINTS)}")
+    _armed[name] = int(count or 1)
+
+
+def is_armed(name: str) -> bool:
+    """Whether this point will kill at its turn; for what must be true there and costs time, like a flush."""
+    return name in _armed
+
+
+def crash_point(name: str, pid: int | None = None) -> None:
+    """Kills the process if this point is armed and its turn has come; before it `pid`, the engine of a worker."""
+    left = _armed.get(name)
+    if left is None:
+        return
+    _armed[name] = left - 1
+    if left <= 1:
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+if spec := os.environ.get("TAILRACE_CRASH"):
+    arm(spec)

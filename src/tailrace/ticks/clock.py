@@ -1,0 +1,16 @@
+"""Logical time: milliseconds since the epoch, always later than the last."""
+
+from __future__ import annotations
+
+import time
+
+from tailrace.types.core import Tick
+
+
+class Clock:
+    def __init__(self, last: Tick) -> None:
+        self.last = last
+
+    def next(self) -> Tick:
+        self.last = Tick(max(int(time.time() * 1000), self.last + 1))
+        return self.last

@@ -1,0 +1,229 @@
+"""The objects that move together: sources, tables, materialized views and sinks under one logical time.
+
+`run(t)` advances every object to t in dependency order.  An object that fails keeps its frontier and says why in its
+status; what depends on it waits with it; everything else goes on.  Next time it is offered the fused change.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tailrace.errors import InternalError, SqlError, TailraceError
+from tailrace.ivm.dataflow import Dataflow, traces
+from tailrace.ivm.operator import Operator
+from tailrace.plan.data_errors import translate
+from tailrace.plan.nodes import Node, Scan
+from tailrace.sources.contract import Source
+from tailrace.state.store import Store
+from tailrace.ticks.deliver import Delivery
+from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, ViewInput
+from tailrace.ticks.log import TickLog
+from tailrace.ticks.status import Statuses
+from tailrace.types.core import BEGINNING, Tick
+
+_log = logging.getLogger("tailrace.ticks")
+
+Input = LogInput | UpsertInput | TableInput
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Maintained:
+    """A materialized view that is kept up to date.  `reads`: ids of the relations it depends on directly."""
+
+    id: str
+    name: str
+    root: Operator
+    reads: tuple[str, ...]
+    frontier: Tick = BEGINNING
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Effort:
+    """What one tick cost; the last ones are kept for people to look at."""
+
+    tick: Tick
+    jobs: int
+    seconds: float
+
+
+@dataclass(kw_only=True, eq=False)
+class Cluster:
+    """Used by the loop's thread only, but for `frontier` and reads of finished ticks."""
+
+    store: Store
+    log: TickLog
+    statuses: Statuses
+    sources: dict[str, Source] = field(default_factory=dict)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    maintained: dict[str, Maintained] = field(default_factory=dict)
+    deliveries: dict[str, Delivery] = field(default_factory=dict)
+    frontier: Tick = BEGINNING
+    done: Tick = BEGINNING  # the last tick that was run; readers look at this one
+    efforts: list[Effort] = field(default_factory=list)
+    on_tick: Callable[[Tick], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pinned: dict[object, Tick] = {}
+        self.dataflow = Dataflow(self.store, self.leaf)
+
+    def leaf(self, scan: Scan) -> Operator:
+        view = self.maintained.get(scan.relation)
+        if view is not None:
+            return ViewInput(node=scan, root=view.root)
+        return self.inputs[scan.relation]
+
+    # ── objects come and go ──
+
+    def maintain(self, id: str, name: str, plan: Node, reads: tuple[str, ...]) -> None:
+        """A new materialized view, empty so far; the next tick fills it."""
+        self.maintained[id] = Maintained(id=id, name=name, root=self.dataflow.operator(plan), reads=reads)
+        self.statuses.note(id, "starting")
+
+    def drop(self, ids: set[str]) -> None:
+        """These objects are no more.  What only they needed gives its space back."""
+        for id in ids:
+            delivery = self.deliveries.pop(id, None)
+            if delivery is not None:
+                delivery.sink.close()
+            source = self.sources.pop(id, None)
+            if source is not None:
+                source.close()
+            self.maintained.pop(id, None)
+            self.inputs.pop(id, None)
+            self.statuses.forget(id)
+        self.dataflow.keep_only(self.roots())
+
+    def roots(self) -> list[Operator]:
+        views = [view.root for view in self.maintained.values()]
+        return [*self.inputs.values(), *views, *(delivery.root for delivery in self.deliveries.values())]
+
+    # ── readers, from any thread ──
+
+    def reader(self, scan: Scan) -> Operator:
+        """The operator of a relation, for reading at a finished tick."""
+        view = self.maintained.get(scan.relation)
+        return view.root if view is not None else self.inputs[scan.relation]
+
+    @contextmanager
+    def pinned(self) -> Iterator[Tick]:
+        """The last finished tick, kept readable until the end."""
+        token = object()
+        with self._lock:
+            self._pinned[token] = self.done
+        try:
+            with self.store.reading():
+                yield self._pinned[token]
+        finally:
+            with self._lock:
+                del self._pinned[token]
+
+    def wait_until_ready(self, relations: list[str], seconds: float) -> None:
+        """Until each relation has been filled for the first time, or stands still and says why."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and not all(self._is_ready(id) for id in relations):
+            time.sleep(0.01)
+
+    def _is_ready(self, id: str) -> bool:
+        if self.statuses.of(id).status == "stalled":
+            return True
+        view = self.maintained.get(id)
+        if view is not None:
+            return view.frontier > BEGINNING and self.done >= view.frontier
+        operator = self.inputs.get(id)
+        return isinstance(operator, LogInput) or (operator is not None and operator.trace.upper > BEGINNING)
+
+    # ── time ──
+
+    def run(self, t: Tick) -> None:
+        """Everything to `t`.  Runs Spark jobs."""
+        started, jobs = time.monotonic(), self.store.work.jobs
+        stuck: set[str] = set()
+        with self.store.views.scratch():
+            for id, operator in self.inputs.items():
+                if isinstance(operator, UpsertInput | TableInput):
+                    self._guarded(id, stuck, (), lambda op=operator: op.advance(t))  # type: ignore[misc]
+            for view in self._in_order():
+                self._guarded(view.id, stuck, view.reads, lambda v=view: self._advance(v, t))  # type: ignore[misc]
+            self.frontier = self.done = t
+            for delivery in list(self.deliveries.values()):
+                reads = (delivery.relation,)
+                self._guarded(delivery.id, stuck, reads, lambda d=delivery: d.deliver(t))  # type: ignore[misc]
+        self.efforts = [
+            *self.efforts[-999:],
+            Effort(tick=t, jobs=self.store.work.jobs - jobs, seconds=time.monotonic() - started),
+        ]
+        self.on_tick(t)
+
+    def pass_by(self, t: Tick) -> None:
+        """Nothing moved: frontiers advance, no job runs."""
+        self.frontier = t
+
+    def _advance(self, view: Maintained, t: Tick) -> None:
+        view.root.advance(t)
+        view.frontier = t
+
+    def _in_order(self) -> list[Maintained]:
+        """Views after the views they read; ids are given in order of creation, and nothing reads what comes later."""
+        return sorted(self.maintained.values(), key=lambda view: int(view.id[1:]))
+
+    def _guarded(self, id: str, stuck: set[str], reads: tuple[str, ...], work: Callable[[], None]) -> None:
+        """Runs `work` for one object; its failure is its status, and nobody else's."""
+        waiting = [each for each in reads if each in stuck]
+        if waiting:
+            stuck.add(id)
+            cause = self.statuses.of(waiting[0])
+            self.statuses.note(id, "stalled", cause.error, cause.hint)
+            return
+        try:
+            work()
+            self.statuses.note(id, "running")
+        except Exception as error:  # noqa: BLE001  the loop is where any failure becomes a status
+            stuck.add(id)
+            known = explain(error)
+            if self.statuses.note(id, "stalled", known.message, known.hint):
+                _log.warning("object stalled id=%s error=%s", id, known.message, exc_info=_trace_of(known, error))
+
+    def has_stalled(self) -> bool:
+        """Some view or sink is behind and wants to be tried again."""
+        ids = [*self.maintained, *self.deliveries, *self.inputs]
+        return any(self.statuses.of(id).status == "stalled" for id in ids)
+
+    def source_is_well(self, id: str) -> None:
+        """The source answered.  A stall that came from reading it, not from asking it, stays until a tick succeeds."""
+        if not isinstance(self.inputs.get(id), UpsertInput) or self.statuses.of(id).status == "created":
+            self.statuses.note(id, "running")
+
+    # ── history nobody needs ──
+
+    def frontiers(self) -> dict[str, tuple[Tick, Tick]]:
+        """For a checkpoint: each sink's frontier and the last tick it wrote."""
+        return {d.id: (d.frontier, d.written) for d in self.deliveries.values()}
+
+    def hold(self) -> Tick:
+        """The tick before which nobody will ask for single ticks: the slowest reader's frontier."""
+        frontiers = [delivery.frontier for delivery in self.deliveries.values()]
+        frontiers += [trace.upper for root in self.roots() for trace in traces(root)]
+        with self._lock:
+            frontiers += [*self._pinned.values(), self.done]
+        return min(frontiers)
+
+
+def explain(error: BaseException) -> TailraceError:
+    """Any exception as an error one can act on, or as our own bug."""
+    if isinstance(error, TailraceError):
+        return error
+    known = translate(str(error))
+    if known is not None:
+        return known
+    first = str(error).splitlines()[0] if str(error) else ""
+    return InternalError(f"{type(error).__name__}: {first}"[:500])
+
+
+def _trace_of(known: TailraceError, error: BaseException) -> BaseException | None:
+    return None if isinstance(known, SqlError) else error

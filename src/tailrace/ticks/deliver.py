@@ -1,0 +1,102 @@
+"""Delivery of one relation's changes to one sink: always from what the target holds, never from what we believe.
+
+`frontier` is the last tick after which nothing is owed.  It may be later than what the target has on record: ticks
+that change nothing are not written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tailrace.errors import SqlError
+from tailrace.ivm.operator import Operator
+from tailrace.sinks.contract import Progress, Sink
+from tailrace.types.core import BEGINNING, Tick
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a sink has sent since the engine started."""
+
+    messages: int = 0
+    bytes: int = 0
+    writes: int = 0
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Delivery:
+    """`start`: BEGINNING for a sink with a snapshot, else the tick the sink was created at.
+
+    `kept` is the frontier of the last checkpoint; `written` the last tick that went to the target, as far as we know.
+    """
+
+    id: str
+    name: str
+    relation: str
+    root: Operator
+    sink: Sink
+    start: Tick = BEGINNING
+    advances: bool = False  # nobody else brings `root` to the tick: a subscription to a query of its own
+    kept: Tick = BEGINNING
+    written: Tick = BEGINNING
+    counts: Counts = field(default_factory=Counts)
+    _progress: Progress | None = None
+    _frontier: Tick | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """The target has been asked since the last doubt."""
+        return self._progress is not None
+
+    @property
+    def frontier(self) -> Tick:
+        """A tick before which this sink will ask for nothing."""
+        return self._frontier if self._frontier is not None else max(self.start, self.kept)
+
+    def ask(self) -> None:
+        """Fences older writers and reads what the target holds, if that is in doubt."""
+        if self._progress is not None:
+            return
+        progress = self.sink.progress()
+        held = progress.tick if progress.tick is not None else self.start
+        if held < self.written:
+            raise SqlError(
+                f'sink "{self.name}" has written tick {self.written}, but its target holds only {held}',
+                detail="The progress topic was recreated, expired or restored from an older copy.",
+                hint="Drop the sink and create it again; with SNAPSHOT = false if the data itself is still there.",
+                sqlstate="55000",
+            )
+        self._progress = progress
+        self._frontier = max(held, self.kept)  # from the one to the other nothing changed, or it would be written
+        self.written = held
+
+    def deliver(self, t: Tick) -> None:
+        """Brings the target to `t`.  Runs Spark jobs if something changed.  On any error the target is asked again."""
+        try:
+            self.ask()
+            assert self._progress is not None
+            unfinished = self._progress.unfinished
+            if unfinished is not None:
+                if t < unfinished:
+                    return
+                self._write(unfinished)
+                self._progress = Progress(tick=unfinished)
+            self._write(t)
+        except BaseException:
+            self._progress = None
+            raise
+
+    def _write(self, t: Tick) -> None:
+        assert self._frontier is not None
+        if t <= self._frontier:
+            return
+        if self.advances:
+            self.root.advance(t)
+        change = self.root.delta(self._frontier, t)
+        if not change.is_empty:
+            sent = self.sink.write(t, change)
+            self.counts.messages += sent.messages
+            self.counts.bytes += sent.bytes
+            self.counts.writes += 1
+            self.written = t
+        self._frontier = t

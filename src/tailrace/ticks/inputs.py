@@ -1,0 +1,184 @@
+"""Where a dataflow meets the outside: operators of sources, tables and materialized views.
+
+A source that only appends needs no state of ours: its trace is the topic, and the tick log says which part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from tailrace.errors import InternalError
+from tailrace.ivm.operator import Operator, absorb, open_trace
+from tailrace.ivm.views import Views
+from tailrace.ivm.zset import ZSet, columns
+from tailrace.plan.nodes import Scan
+from tailrace.sources.contract import Source
+from tailrace.sources.kafka_upsert import UpsertSource
+from tailrace.state.layout import Layout, key_hash
+from tailrace.state.store import Store
+from tailrace.state.trace import Trace
+from tailrace.ticks.log import TickLog
+from tailrace.types.core import BEGINNING, Tick
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class LogInput:
+    """An append-only source.  What was read in a tick is remembered until the tick ends, for the other readers."""
+
+    node: Scan
+    source: Source
+    log: TickLog
+    views: Views
+    positions: str  # the id under which the tick log knows the source
+    dead_letters: bool = False
+    rule: str = "append-only source"
+    below: Sequence[Operator] = ()
+
+    def advance(self, t: Tick) -> None:
+        pass
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        return self.views.remember((id(self), lo, hi), lambda: self._read(lo, hi))
+
+    def _read(self, lo: Tick, hi: Tick) -> ZSet:
+        since = self.source.start() if lo == BEGINNING else self.log.position(self.positions, lo)
+        until = self.log.position(self.positions, hi)
+        if all(until[p] <= since.get(p, 0) for p in until):
+            return ZSet.empty(len(self.node.schema))
+        read = self.source.dead_letters if self.dead_letters else self.source.changes
+        return read(since, until, self.views)
+
+    def traces(self) -> Sequence[Trace]:
+        return ()
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class UpsertInput:
+    """A keyed source: a message replaces its predecessor of the same key, or deletes it.
+
+    Δ = the last message of each key in the tick − what the trace holds for these keys.
+    """
+
+    node: Scan
+    source: UpsertSource
+    log: TickLog
+    store: Store
+    trace: Trace
+    rule: str = "upsert source"
+    below: Sequence[Operator] = ()
+
+    def advance(self, t: Tick) -> None:
+        upper = self.trace.upper
+        if upper >= t:
+            return
+        since = self.source.start() if upper == BEGINNING else self.log.position(self.node.relation, upper)
+        until = self.log.position(self.node.relation, t)
+        if all(until[p] <= since.get(p, 0) for p in until):
+            self.trace.append(t, None)
+            return
+        messages = self.source.messages(since, until, self.store.views)
+        self._absorb(t, messages.sql, messages.rows)
+
+    def _absorb(self, t: Tick, messages: str, rows: int) -> None:
+        """`messages`: c0 …, and `deleted`, one row per key."""
+        layout = self.trace.layout
+        row = columns(layout.arity)
+        hash = key_hash([f"c{i}" for i in self.source.key])
+        fresh = f"SELECT {hash} AS h, {row}, CAST(NOT deleted AS bigint) AS weight FROM ({messages})"
+        before = self.trace.between(BEGINNING, self.trace.upper)
+        if before.sql is None:
+            absorb(self.store, self.trace, t, ZSet(arity=layout.arity, sql=f"SELECT * FROM ({fresh}) WHERE weight > 0", rows=rows))
+            return
+        with self.store.staged(fresh, layout, rows) as run:
+            if run is None:
+                self.trace.append(t, None)
+                return
+            same_key = " AND ".join(f"s.c{i} <=> k.c{i}" for i in self.source.key)
+            old = (
+                f"SELECT /*+ BROADCAST(k) */ s.h, {columns(layout.arity, 's.c')}, -s.weight AS weight"
+                f" FROM ({before.sql}) s LEFT SEMI JOIN {run.view} k ON s.h = k.h AND {same_key}"
+            )
+            both = f"SELECT h, {row}, weight FROM {run.view} UNION ALL ({old})"
+            absorb(self.store, self.trace, t, ZSet(arity=layout.arity, sql=layout.consolidated(both), rows=2 * rows))
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        return bare(self.trace.between(lo, hi))
+
+    def traces(self) -> Sequence[Trace]:
+        return (self.trace,)
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class TableInput:
+    """A table: the changes that statements made, from the tick log."""
+
+    node: Scan
+    log: TickLog
+    store: Store
+    trace: Trace
+    rule: str = "table"
+    below: Sequence[Operator] = ()
+
+    def advance(self, t: Tick) -> None:
+        if self.trace.upper >= t:
+            return
+        for tick, rows in self.log.changes(self.node.relation, self.trace.upper, t):
+            run = self.store.run_of(_with_hash(rows), self.trace.layout, self.trace.upper, tick)
+            self.trace.append(tick, run)
+        self.trace.append(t, None)
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        return bare(self.trace.between(lo, hi))
+
+    def traces(self) -> Sequence[Trace]:
+        return (self.trace,)
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class ViewInput:
+    """A materialized view read by another object: the operator of its query.
+
+    `frontier` says how far it has come; a view that stands still holds up its readers, who try again.
+    """
+
+    node: Scan
+    root: Operator
+    rule: str = "materialized view"
+
+    @property
+    def below(self) -> Sequence[Operator]:
+        return (self.root,)
+
+    def advance(self, t: Tick) -> None:
+        self.root.advance(t)
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        return self.root.delta(lo, hi)
+
+    def traces(self) -> Sequence[Trace]:
+        return ()
+
+
+def bare(change: ZSet) -> ZSet:
+    """A trace's change without the hash column."""
+    if change.sql is None:
+        return change
+    return replace(change, sql=f"SELECT {columns(change.arity)}, weight FROM ({change.sql})")
+
+
+def table_trace(store: Store, scan: Scan) -> Trace:
+    return open_trace(store, f"table {scan.relation}", Layout.of(scan.schema))
+
+
+def upsert_trace(store: Store, scan: Scan) -> Trace:
+    return open_trace(store, f"upsert source {scan.relation}", Layout.of(scan.schema))
+
+
+def _with_hash(rows: pa.Table) -> pa.Table:
+    """Tables are kept in one bucket: they are read whole."""
+    if rows.schema.names[0] == "h":
+        raise InternalError("table rows have a hash already")
+    return rows.add_column(0, "h", pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))

@@ -1,0 +1,238 @@
+"""The tick loop of one cluster: wait, ask the sources, write the tick log, advance everything, deliver.
+
+One thread does all of it.  Statements that change something hand the loop a command and wait; so nothing is ever
+changed in the middle of a tick, and a statement that returns has taken effect.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from tailrace.errors import Unavailable
+from tailrace.sources.contract import Offsets
+from tailrace.state import checkpoint
+from tailrace.state.compaction import compact
+from tailrace.testing.crash import crash_point
+from tailrace.ticks.clock import Clock
+from tailrace.ticks.cluster import Cluster, explain
+from tailrace.types.core import Tick
+
+_log = logging.getLogger("tailrace.ticks")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How fast the loop goes."""
+
+    interval: float = 0.1  # seconds between looks at the sources
+    max_rows: int = 1_000_000  # of all sources together, in one tick
+    retry: float = 1.0  # seconds before a stalled object is tried again
+    checkpoint: float = 30.0  # seconds between checkpoints
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Command:
+    """Something to do between two ticks.  `rows` that it returns become part of the next tick."""
+
+    work: Callable[[], Any]
+    done: Future[Any] = field(default_factory=Future)
+    wants_tick: bool = False
+
+
+class Loop:
+    """Starts with `start`; `stop` ends it after the tick it is in."""
+
+    def __init__(self, cluster: Cluster, pace: Pace) -> None:
+        self.cluster = cluster
+        self.pace = pace
+        self.clock = Clock(max(cluster.log.last, cluster.frontier))
+        self._commands: queue.Queue[Command | None] = queue.Queue()
+        self._stopping = threading.Event()
+        self._moved = threading.Condition()
+        self._thread = threading.Thread(target=self._forever, name="tick-loop", daemon=True)
+        self._changes: dict[str, list[pa.Table]] = {}
+        self._waiting: list[Future[Any]] = []
+        self._dirty = False  # objects came or went: a tick is due though no input moved
+        self._retry_at = float("inf")
+        self._checkpoint_at = time.monotonic() + pace.checkpoint
+        self._checkpointed = cluster.frontier
+        self.failure: BaseException | None = None
+
+    # ── for other threads ──
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def do(self, work: Callable[[], T]) -> T:
+        """Runs `work` between two ticks and returns its result."""
+        return self._submit(Command(work=work))
+
+    def change(self, work: Callable[[], Mapping[str, pa.Table]]) -> Tick:
+        """Runs `work` between two ticks; the table changes that it returns are the next tick.  Returns after it."""
+        return self._submit(Command(work=work, wants_tick=True))
+
+    def wait_for(self, t: Tick, timeout: float) -> bool:
+        """Until everything has been advanced to `t`."""
+        with self._moved:
+            return self._moved.wait_for(lambda: self.cluster.frontier >= t, timeout)
+
+    @property
+    def has_ended(self) -> bool:
+        return self._stopping.is_set()
+
+    def stop(self) -> None:
+        """Ends after the tick in progress, with a last checkpoint."""
+        self._stopping.set()
+        self._commands.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _submit(self, command: Command) -> Any:
+        if self._stopping.is_set():
+            raise Unavailable("the engine is stopping", sqlstate="57P01")
+        self._commands.put(command)
+        return command.done.result()
+
+    # ── the loop's own thread ──
+
+    def _forever(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._take_commands()
+                if not self._stopping.is_set():
+                    self.step()
+            self._checkpoint()
+        except BaseException as error:  # noqa: BLE001  without its loop the engine is dead: say so to everybody waiting
+            self.failure = error
+            _log.exception("tick loop ended")
+        finally:
+            self._stopping.set()
+            self._refuse_waiting()
+
+    def _take_commands(self) -> None:
+        """Waits for the interval or a command, then takes all that are there."""
+        try:
+            command = self._commands.get(timeout=self.pace.interval)
+        except queue.Empty:
+            return
+        while command is not None:
+            self._take(command)
+            try:
+                command = self._commands.get_nowait()
+            except queue.Empty:
+                return
+
+    def _take(self, command: Command) -> None:
+        try:
+            result = command.work()
+        except BaseException as error:  # noqa: BLE001  it belongs to whoever asked
+            command.done.set_exception(error)
+            return
+        if not command.wants_tick:
+            self._dirty = True
+            command.done.set_result(result)
+            return
+        for relation, rows in result.items():
+            self._changes.setdefault(relation, []).append(rows)
+        self._waiting.append(command.done)
+        if self._changes:
+            self.step()  # a later statement must see what this one did
+        else:
+            self._settle(self.cluster.frontier)
+
+    def step(self) -> None:
+        """One tick, if anything moved."""
+        positions = self._positions()
+        changes = {relation: pa.concat_tables(rows) for relation, rows in self._changes.items()}
+        due = self._dirty or time.monotonic() >= self._retry_at
+        if positions or changes or due:
+            t = self.clock.next()
+            crash_point("tick.before_log")
+            self.cluster.log.append(t, positions, changes)
+            crash_point("tick.after_log")
+            self._changes.clear()
+            self.run(t)
+            self._commit_positions(positions)
+        else:
+            self.cluster.pass_by(self.clock.next())
+        self._keep_house()
+
+    def run(self, t: Tick) -> None:
+        """A tick that is in the log.  Runs Spark jobs."""
+        self._dirty = False
+        self.cluster.run(t)
+        stalled = self.cluster.has_stalled()
+        self._retry_at = time.monotonic() + self.pace.retry if stalled else float("inf")
+        self._settle(t)
+
+    def _settle(self, t: Tick) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            future.set_result(t)
+        with self._moved:
+            self._moved.notify_all()
+
+    def _positions(self) -> dict[str, Offsets]:
+        """Where each source goes in the next tick; sources that do not move are left out."""
+        left = self.pace.max_rows
+        moved: dict[str, Offsets] = {}
+        for id, source in self.cluster.sources.items():
+            known = self.cluster.log.position(id, self.clock.last)
+            try:
+                latest = source.latest(known)
+                self.cluster.source_is_well(id)
+            except Exception as error:  # noqa: BLE001  a source that cannot be asked stands still, and says why
+                problem = explain(error)
+                self.cluster.statuses.note(id, "stalled", problem.message, problem.hint)
+                continue
+            if any(latest[p] > known.get(p, 0) for p in latest):
+                until = source.capped(known, latest, max(left, 1))
+                left -= sum(until[p] - known.get(p, 0) for p in until)
+                moved[id] = until
+        return moved
+
+    def _commit_positions(self, positions: Mapping[str, Offsets]) -> None:
+        for id, position in positions.items():
+            source = self.cluster.sources.get(id)
+            if source is not None:
+                source.commit(position)
+
+    def _keep_house(self) -> None:
+        """Compaction and checkpoints, now and then."""
+        hold = self.cluster.hold()
+        for trace in list(self.cluster.store.traces.values()):
+            trace.allow_compaction(hold)
+            compact(self.cluster.store, trace)
+        if time.monotonic() >= self._checkpoint_at:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self._checkpoint_at = time.monotonic() + self.pace.checkpoint
+        if self.cluster.log.last <= self._checkpointed:
+            return
+        tick = self.cluster.log.last
+        checkpoint.write(self.cluster.store, tick, self.cluster.frontiers())
+        self._checkpointed = tick
+        self.cluster.log.forget(min(tick, self.cluster.hold()))
+
+    def _refuse_waiting(self) -> None:
+        error = Unavailable("the engine has stopped", sqlstate="57P01")
+        for future in self._waiting:
+            future.set_exception(error)
+        while True:
+            try:
+                command = self._commands.get_nowait()
+            except queue.Empty:
+                return
+            if command is not None:
+                command.done.set_exception(error)

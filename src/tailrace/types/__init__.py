@@ -1,0 +1,1 @@
+"""SQL types and what each outside world calls them."""

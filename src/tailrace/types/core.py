@@ -1,0 +1,139 @@
+"""SQL types: small values that compare by content.  Every outside form is derived from these, one file a world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType, TypeAlias
+
+Tick = NewType("Tick", int)
+"""One step of logical time: milliseconds since the epoch, strictly increasing."""
+
+BEGINNING = Tick(0)
+"""Before every tick.  The change of a relation since BEGINNING is its whole content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A type without parameters.  `name` is its canonical SQL name, e.g. `bigint`, `double precision`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """Exact decimal.  With a scale, values are rounded to it; without one, 18 digits after the point are kept."""
+
+    scale: int | None = None
+
+    def __str__(self) -> str:
+        return "numeric" if self.scale is None else f"numeric(38,{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class Varchar:
+    length: int | None = None
+
+    def __str__(self) -> str:
+        return "character varying" if self.length is None else f"character varying({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class Char:
+    length: int = 1
+
+    def __str__(self) -> str:
+        return f"character({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """Without time zone; `precision` digits of a second (None: 6)."""
+
+    precision: int | None = None
+
+    def __str__(self) -> str:
+        return "timestamp" + ("" if self.precision is None else f"({self.precision})") + " without time zone"
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampTz:
+    precision: int | None = None
+
+    def __str__(self) -> str:
+        return "timestamp" + ("" if self.precision is None else f"({self.precision})") + " with time zone"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    element: SqlType
+
+    def __str__(self) -> str:
+        return f"{self.element} list"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOf:
+    element: SqlType
+
+    def __str__(self) -> str:
+        return f"{self.element}[]"
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """Keys are text."""
+
+    value: SqlType
+
+    def __str__(self) -> str:
+        return f"map[text=>{self.value}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    fields: tuple[Column, ...]
+
+    def __str__(self) -> str:
+        return "record(" + ", ".join(f"{f.name}: {f.type}" for f in self.fields) + ")"
+
+
+SqlType: TypeAlias = Scalar | Numeric | Varchar | Char | Timestamp | TimestampTz | ListOf | ArrayOf | MapOf | Record
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named place in a relation.  Names may repeat in a query's result, never in a catalog object."""
+
+    name: str
+    type: SqlType
+    nullable: bool = True
+
+
+Schema: TypeAlias = tuple[Column, ...]
+
+BOOLEAN = Scalar("boolean")
+SMALLINT = Scalar("smallint")
+INTEGER = Scalar("integer")
+BIGINT = Scalar("bigint")
+UINT2 = Scalar("uint2")
+UINT4 = Scalar("uint4")
+UINT8 = Scalar("uint8")
+OID = Scalar("oid")
+REAL = Scalar("real")
+DOUBLE = Scalar("double precision")
+NUMERIC = Numeric()
+TEXT = Scalar("text")
+BYTEA = Scalar("bytea")
+DATE = Scalar("date")
+TIME = Scalar("time")
+TIMESTAMP = Timestamp()
+TIMESTAMPTZ = TimestampTz()
+INTERVAL = Scalar("interval")
+JSONB = Scalar("jsonb")
+UUID = Scalar("uuid")
+MZ_TIMESTAMP = Scalar("mz_timestamp")
+UNKNOWN = Scalar("unknown")
+"""A string literal, NULL or parameter whose type its surroundings will decide."""

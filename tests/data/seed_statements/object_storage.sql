@@ -1,0 +1,29 @@
+-- The examples of the bulk export pages; a placeholder in angle brackets outside a string became a name.
+SELECT awsc.id, external_id
+ FROM mz_internal.mz_aws_connections awsc
+ JOIN mz_connections c ON awsc.id = c.id
+ WHERE c.name = 'aws_connection';
+
+VALIDATE CONNECTION aws_connection;
+
+COPY some_object TO 's3://<bucket>/<path>'
+WITH (
+    AWS CONNECTION = aws_connection,
+    FORMAT = 'parquet'
+  );
+
+CREATE SECRET secret_access_key AS '<SECRET_ACCESS_KEY>';
+
+COPY some_object TO '<S3_BUCKET_URI>'
+WITH (
+    AWS CONNECTION = bucket_connection,
+    FORMAT = 'csv'
+  );
+
+SELECT
+    messages_staged,
+    messages_committed,
+    bytes_staged,
+    bytes_committed
+FROM mz_internal.mz_sink_statistics
+WHERE id = 'SINK ID';

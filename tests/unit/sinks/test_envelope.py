@@ -1,0 +1,122 @@
+"""Random Z-sets, not consolidated and with any weights, against the pairing written in plain Python."""
+
+import json
+import random
+from collections import Counter, defaultdict
+from itertools import zip_longest
+
+import pytest
+
+from tailrace.errors import NotSupported, SqlError
+from tailrace.formats.encoders import encoder
+from tailrace.ivm.zset import ZSet
+from tailrace.sinks.envelope import Envelope
+from tailrace.types.core import INTEGER, TEXT, Column
+
+SCHEMA = (Column("k", INTEGER), Column("v", TEXT))
+
+
+def envelope(kind: str, key: tuple[int, ...] | None = (0,), **formats: str) -> Envelope:
+    return Envelope(
+        kind=kind,
+        schema=SCHEMA,
+        key=key,
+        key_format=encoder(formats.get("key_format", "json")),
+        value_format=encoder(formats.get("value_format", "json")),
+    )
+
+
+def zset(rows, positive: bool = False) -> ZSet:
+    values = ", ".join(f"({k}, '{v}', {weight}L)" for k, v, weight in rows)
+    sql = f"SELECT * FROM VALUES {values} AS t(c0, c1, weight)"
+    return ZSet(arity=2, sql=sql, rows=len(rows), positive=positive)
+
+
+def random_rows(seed: int, weights: range, count: int = 300):
+    draw = random.Random(seed)
+    nonzero = [weight for weight in weights if weight]
+    return [(draw.randrange(40), draw.choice("abcd"), draw.choice(nonzero)) for _ in range(count)]
+
+
+def messages(spark, envelope: Envelope, delta: ZSet, partitions: int = 3) -> Counter:
+    found = Counter()
+    for row in spark.sql(envelope.messages(delta, partitions)).collect():
+        value = None if row.value is None else json.loads(row.value)
+        found[json.dumps([None if row.key is None else json.loads(row.key), value])] += row.copies
+    return found
+
+
+def expected(rows, kind: str, keyed: bool) -> Counter:
+    weights: Counter = Counter()
+    for k, v, weight in rows:
+        weights[(k, v)] += weight
+    changes = defaultdict(lambda: ([], []))
+    for (k, v), weight in sorted(weights.items()):
+        group = k if keyed else (k, v)
+        changes[group][weight > 0].extend([{"k": k, "v": v}] * abs(weight))
+    found: Counter = Counter()
+    for group, (gone, come) in changes.items():
+        key = {"k": group} if keyed else None
+        for before, after in zip_longest(gone, come):
+            value = after if kind == "upsert" else {"before": before, "after": after}
+            found[json.dumps([key, value])] += 1
+    return found
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("kind", "keyed"), [("upsert", True), ("debezium", True), ("debezium", False)])
+def test_changes_are_paired_per_key(spark, kind, keyed, seed):
+    rows = random_rows(seed, range(-3, 4))
+    delta = zset(rows)
+    assert messages(spark, envelope(kind, (0,) if keyed else None), delta) == expected(rows, kind, keyed)
+
+
+@pytest.mark.parametrize(("kind", "keyed"), [("upsert", True), ("debezium", True), ("debezium", False)])
+def test_a_zset_that_only_grows_gives_the_same_without_a_shuffle(spark, kind, keyed):
+    rows = random_rows(3, range(1, 4), count=60)
+    told = envelope(kind, (0,) if keyed else None)
+    assert messages(spark, told, zset(rows, positive=True)) == expected(rows, kind, keyed)
+    plan = spark.sql(told.messages(zset(rows, positive=True), 3))._jdf.queryExecution().toString()
+    assert "Exchange" not in plan
+
+
+@pytest.mark.parametrize("positive", [True, False])
+@pytest.mark.parametrize("keyed", [True, False])
+def test_slots_are_a_function_of_the_bytes_and_each_is_one_spark_partition(spark, keyed, positive):
+    rows = random_rows(4, range(1, 2) if positive else range(-2, 3))
+    told = envelope("debezium", (0,) if keyed else None)
+    found = []
+    for partitions in (1, 5):
+        spread = f"SELECT /*+ REPARTITION({partitions}) */ * FROM ({zset(rows).sql})"
+        delta = ZSet(arity=2, sql=spread, rows=len(rows), positive=positive)
+        sql = f"SELECT spark_partition_id() AS task, * FROM ({told.slotted(delta, 4)})"
+        found.append(spark.sql(sql).toArrow().to_pylist())
+    one, other = ({(row["slot"], row["key"], row["value"]) for row in each} for each in found)
+    assert one == other
+    assert len({row["slot"] for row in found[0]}) == 4
+    assert all(row["slot"] == row["task"] for row in found[1])
+
+
+def test_one_shuffle_is_enough_for_consolidating_and_pairing(spark):
+    for kind in ("upsert", "debezium"):
+        sql = envelope(kind).slotted(zset(random_rows(5, range(-3, 4))), 4)
+        executed = spark.sql(sql)._jdf.queryExecution().executedPlan().toString()
+        assert executed.count("Exchange ") == 1, executed
+
+
+def test_key_and_value_may_have_different_formats(spark):
+    delta = zset([(7, "x", 1)])
+    [row] = spark.sql(envelope("upsert", key_format="text").messages(delta, 1)).collect()
+    assert (row.key, row.value) == (b"7", b'{"k":7,"v":"x"}')
+
+
+def test_an_upsert_without_key_is_refused():
+    with pytest.raises(SqlError, match="upsert sinks must specify a key"):
+        envelope("upsert", None).check()
+
+
+def test_a_format_that_cannot_hold_the_rows_is_refused():
+    with pytest.raises(NotSupported, match="multiple columns"):
+        envelope("upsert", value_format="text").check()
+    with pytest.raises(NotSupported, match="multiple columns"):
+        envelope("upsert", (0, 1), key_format="bytes").check()

@@ -1,0 +1,117 @@
+"""Traces: what is appended can be read between any two ticks, before and after compaction and a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from tailrace.errors import InternalError
+from tailrace.ivm.views import Views
+from tailrace.state import checkpoint
+from tailrace.state.compaction import compact, consolidate
+from tailrace.state.layout import Layout
+from tailrace.state.store import SMALL_ROWS, Store
+from tailrace.state.trace import Trace
+from tailrace.types.core import BEGINNING, INTEGER, TEXT, Column, Tick
+
+LAYOUT = Layout.of((Column("item", TEXT), Column("price", INTEGER)))
+
+
+@pytest.fixture
+def store(spark: SparkSession, tmp_path: Path) -> Store:
+    return Store(views=Views(spark), directory=tmp_path)
+
+
+def rows(*entries: tuple[str, int, int]) -> pa.Table:
+    names, prices, weights = (list(values) for values in zip(*entries, strict=True))
+    return pa.table(
+        {
+            "h": pa.array([hash(name) % 100 for name in names], pa.int64()),
+            "c0": pa.array(names, pa.string()),
+            "c1": pa.array(prices, pa.int32()),
+            "weight": pa.array(weights, pa.int64()),
+        }
+    )
+
+
+def append(store: Store, trace: Trace, t: int, *entries: tuple[str, int, int]) -> None:
+    trace.append(Tick(t), store.run_of(rows(*entries), LAYOUT, trace.upper, Tick(t)))
+
+
+def content(store: Store, trace: Trace, lo: int, hi: int) -> dict[tuple[str, int], int]:
+    change = trace.between(Tick(lo), Tick(hi))
+    if change.sql is None:
+        return {}
+    found = store.views.small.sql(LAYOUT.consolidated(change.sql)).toArrow().to_pylist()
+    return {(row["c0"], row["c1"]): row["weight"] for row in found}
+
+
+def filled(store: Store) -> Trace:
+    trace = store.trace("t", LAYOUT)
+    append(store, trace, 10, ("tea", 3, 1), ("cup", 7, 1))
+    append(store, trace, 20, ("tea", 3, -1), ("tea", 4, 1))
+    trace.append(Tick(30), None)
+    append(store, trace, 40, ("cup", 7, 1))
+    return trace
+
+
+def test_a_change_between_two_ticks_is_the_sum_of_the_runs_between_them(store: Store) -> None:
+    trace = filled(store)
+    assert content(store, trace, 10, 30) == {("tea", 3): -1, ("tea", 4): 1}
+    assert content(store, trace, 0, 40) == {("tea", 4): 1, ("cup", 7): 2}
+    assert trace.between(Tick(20), Tick(30)).is_empty
+
+
+def test_compaction_keeps_the_content_and_forgets_the_ticks(store: Store) -> None:
+    trace = filled(store)
+    for t in range(50, 60):
+        append(store, trace, t, ("pot", t, 1))
+    before = content(store, trace, 0, 59)
+    trace.allow_compaction(Tick(55))
+    compact(store, trace)
+    assert content(store, trace, 0, 59) == before
+    assert len(trace.runs) < 12
+    assert content(store, trace, 55, 59) == {("pot", t): 1 for t in range(56, 60)}
+    with pytest.raises(InternalError):
+        trace.between(Tick(10), Tick(59))
+
+
+def test_rows_that_cancel_leave_nothing(store: Store) -> None:
+    table = consolidate(rows(("tea", 3, 1), ("tea", 3, -1), ("cup", 1, 2), ("cup", 1, 3)), LAYOUT)
+    assert table.select(["c0", "c1", "weight"]).to_pylist() == [{"c0": "cup", "c1": 1, "weight": 5}]
+
+
+def test_large_runs_are_files_and_read_the_same(store: Store) -> None:
+    trace = store.trace("t", LAYOUT)
+    sql = f"SELECT id % 7 AS h, concat('x', id) AS c0, CAST(id AS int) AS c1, 1L AS weight FROM range({SMALL_ROWS + 5})"
+    trace.append(Tick(10), store.materialize(sql, LAYOUT, BEGINNING, Tick(10), SMALL_ROWS + 5))
+    [run] = trace.runs
+    assert run.path is not None
+    assert run.rows == SMALL_ROWS + 5
+    assert len(content(store, trace, 0, 10)) == SMALL_ROWS + 5
+
+
+def test_a_checkpoint_brings_everything_back(store: Store) -> None:
+    trace = filled(store)
+    trace.allow_compaction(Tick(20))
+    checkpoint.write(store, Tick(40), {"u9": (Tick(40), Tick(20))})
+    append(store, trace, 50, ("lost", 1, 1))
+    again = Store(views=store.views, directory=store.directory)
+    tick, frontiers = checkpoint.load(again)
+    restored = again.traces["t"]
+    assert tick == 40
+    assert frontiers == {"u9": (40, 20)}
+    assert content(again, restored, 0, 40) == {("tea", 4): 1, ("cup", 7): 2}
+    assert content(again, restored, 20, 40) == {("cup", 7): 1}
+
+
+def test_files_that_no_checkpoint_names_are_removed_at_the_next_start(store: Store) -> None:
+    filled(store)
+    checkpoint.write(store, Tick(40), {})
+    stray = store.new_path()
+    stray.mkdir(parents=True)
+    checkpoint.load(Store(views=store.views, directory=store.directory))
+    assert not stray.exists()

@@ -1,0 +1,51 @@
+"""The session means the same SQL everywhere."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import ArithmeticException
+from pyspark.sql import SparkSession
+
+from tailrace.spark import SQL_SETTINGS, build_session, configure
+
+
+def test_the_session_has_our_settings(spark: SparkSession) -> None:
+    assert {name: spark.conf.get(name) for name in SQL_SETTINGS} == SQL_SETTINGS
+
+
+def test_dividing_by_zero_is_an_error_not_a_null(spark: SparkSession) -> None:
+    with pytest.raises(ArithmeticException):
+        spark.sql("SELECT 1 / 0").collect()
+
+
+def test_configure_gives_our_settings_to_another_session_only(spark: SparkSession) -> None:
+    other = spark.newSession()
+    other.conf.set("spark.sql.ansi.enabled", "false")
+    third = spark.newSession()
+    third.conf.set("spark.sql.ansi.enabled", "false")
+    assert configure(other).conf.get("spark.sql.ansi.enabled") == "true"
+    assert third.conf.get("spark.sql.ansi.enabled") == "false"
+
+
+def test_a_second_build_shares_the_context(spark: SparkSession) -> None:
+    assert build_session().sparkContext is spark.sparkContext
+
+
+def test_kafka_and_avro_are_there(spark: SparkSession) -> None:
+    source = (
+        spark.read.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:1").option("subscribe", "t")
+    )
+    assert source.load().columns[:2] == ["key", "value"]
+    assert spark.sql("SELECT schema_of_avro('\"int\"')").columns
+
+
+def test_python_workers_run(spark: SparkSession) -> None:
+    rows = spark.range(3).mapInArrow(lambda batches: batches, "id long").collect()
+    assert sorted(row.id for row in rows) == [0, 1, 2]
+
+
+def test_what_spark_writes_by_itself_is_in_one_scratch_directory(spark: SparkSession) -> None:
+    scratch = Path(spark.conf.get("spark.local.dir") or "")
+    warehouse = spark.conf.get("spark.sql.warehouse.dir") or ""
+    assert str(scratch) in warehouse
+    assert not Path("spark-warehouse").exists()
