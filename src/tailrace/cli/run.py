@@ -18,6 +18,7 @@ from tailrace.cli.table import print_rows
 from tailrace.engine.engine import Engine
 from tailrace.errors import TailraceError
 from tailrace.spark import build_session
+from tailrace.sql.parser import split
 
 
 def add_parser(subparsers: Any) -> None:
@@ -45,12 +46,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _execute(engine: Engine, text: str, file: Path) -> None:
     session = engine.session()
-    for statement in session.split(text):
+    for statement in split(text):
         try:
-            result = session.execute(session.prepare(statement))
+            result = session.execute(session.prepare(statement.text))
             rows = list(result.rows)
         except TailraceError as error:
-            line = text.count("\n", 0, error.position or len(statement) - len(statement.lstrip())) + 1
+            line = text.count("\n", 0, statement.start + (error.position or 1) - 1) + 1
             error.detail = f"{file}:{line}" + (f"\n{error.detail}" if error.detail else "")
             raise
         for notice in result.notices:

@@ -62,8 +62,7 @@ class EngineSession:
     # ── the contract ──
 
     def split(self, text: str) -> Sequence[str]:
-        # Blanks in place of what came before: positions in errors count from the start of the whole string.
-        return [" " * statement.start + statement.text for statement in split(text)]
+        return [statement.text for statement in split(text)]
 
     def prepare(self, text: str, parameters: Sequence[SqlType | None] = ()) -> Prepared:
         if not self.split(text):

@@ -87,7 +87,7 @@ def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:
     connection = connections.kafka(engine, engine.catalog.resolve(target.connection.parts))
     identity = Identity(id=sink.id, name=sink.name, facts=sink.facts)
     definition = definition_of(engine, sink.statement, identity, relation, connection)
-    return KafkaSink(definition, engine.views)
+    return KafkaSink(definition, engine.spark)
 
 
 def definition_of(

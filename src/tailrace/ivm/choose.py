@@ -14,7 +14,6 @@ from tailrace.ivm.rules.recompute import Recompute
 from tailrace.plan.append_only import is_append_only
 from tailrace.plan.equalities import equalities
 from tailrace.plan.expressions import Expression, Ref
-from tailrace.plan.functions.aggregates import additive
 from tailrace.plan.nodes import (
     Aggregate,
     Distinct,
@@ -72,7 +71,7 @@ def _inner_join(node: Join, arrange: Arrange) -> Operator:
 
 
 def _aggregate(node: Aggregate, store: Store, build: Build, arrange: Arrange) -> Operator:
-    if all(additive(call) is not None for call in node.aggregates):
+    if all(aggregate.as_sums(call) is not None for call in node.aggregates):
         if not any(call.distinct for call in node.aggregates):
             return aggregate.build(store, node, build(node.input))
         if distinct_aggregate.covers(node):

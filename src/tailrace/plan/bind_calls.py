@@ -105,6 +105,13 @@ class Calls:
 
     _call_least = _call_greatest
 
+    def _call_concat(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+        """Takes anything, as text."""
+        values = [self.context.coerce(self.bind(e), TEXT) for e in node.expressions]
+        return self.function(node.name, values)
+
+    _call_concat_ws = _call_concat
+
     def _call_mz_now(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
         raise NotSupported("mz_now() not yet supported")
 

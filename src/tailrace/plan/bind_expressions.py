@@ -30,11 +30,13 @@ from tailrace.types.core import (
     TEXT,
     UNKNOWN,
     ArrayOf,
+    Char,
     Column,
     ListOf,
     MapOf,
     Record,
     SqlType,
+    Varchar,
 )
 
 
@@ -131,6 +133,8 @@ class ExpressionBinder(Operators, Calls, Subqueries):
         bound = self.bind(inner)
         if not can_cast(bound.type, target, "explicit"):
             raise TypeMismatch(f"cannot cast type {bound.type} to {target}", sqlstate="42846")
+        if isinstance(target, Varchar | Char):  # a cast that is asked for cuts off what is too long
+            bound = self.context.settled(bound)
         return self.context.coerce(bound, target)
 
     def connective(self, node: exp.And | exp.Or) -> Expression:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tailrace.errors import NotSupported, SyntaxFailure, TypeMismatch, UnknownFunction
 from tailrace.plan.build import call, canonical, conjunction, disjunction, is_null, negation
-from tailrace.plan.coercion import common_type
+from tailrace.plan.coercion import common_type, family
 from tailrace.plan.expressions import Expression, InSubquery, Literal
 from tailrace.plan.functions.operators import IN, NOT_DISTINCT
 from tailrace.plan.functions.registry import candidates
@@ -37,6 +37,8 @@ class Operators:
         if special is not None:
             return special
         found = resolve(candidates(symbol), [o.type for o in operands])
+        if found is None and symbol == "||" and any(family(o.type) in (TEXT, UNKNOWN) for o in operands):
+            return self.operation("||", [self.context.coerce(o, TEXT) for o in operands])
         if found is None:
             raise self.no_operator(symbol, operands)
         entry, targets, result = found

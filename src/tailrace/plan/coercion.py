@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Literal as OneOf
 
 from tailrace.errors import TypeMismatch
-from tailrace.plan.expressions import Cast, Expression, Literal, Parameter
+from tailrace.plan.expressions import Call, Cast, Expression, Literal, Parameter
 from tailrace.plan.values import parse_value
 from tailrace.types.core import (
     BIGINT,
@@ -178,9 +178,14 @@ def cast(expression: Expression, target: SqlType) -> Expression:
         return typed_literal(expression.text, target)
     if isinstance(expression, Parameter) and expression.type == UNKNOWN:
         return Parameter(number=expression.number, type=target)
-    if isinstance(expression, Literal) and expression.type in SIGNED and target in (*SIGNED, NUMERIC, DOUBLE):
+    if isinstance(expression, Literal) and _widens(expression.type, target):
         return typed_literal(expression.text, target)
     return Cast(input=expression, type=target)
+
+
+def _widens(source: SqlType, target: SqlType) -> bool:
+    """Is a constant's text good for the wider type as well?"""
+    return (source in SIGNED and target in (*SIGNED, NUMERIC, *FLOATS)) or (source == NUMERIC and target in FLOATS)
 
 
 def typed_literal(text: str | None, type: SqlType) -> Literal:
@@ -198,4 +203,14 @@ def assign(expression: Expression, type: SqlType, column: str | None = None) -> 
             f"{place} is of type {type} but expression is of type {expression.type}",
             hint="You will need to rewrite or cast the expression.",
         )
+    if isinstance(type, Varchar | Char) and not isinstance(expression, Literal | Parameter):
+        return Cast(input=_fitting(cast(expression, TEXT), type.length), type=type)
     return cast(expression, type)
+
+
+def _fitting(text: Expression, length: int | None) -> Expression:
+    """Text that may lose blanks at its end, and nothing else, to fit into so many characters."""
+    if length is None:
+        return text
+    limit = Literal(text=str(length), type=INTEGER)
+    return Call(function="fits(text, integer)", arguments=(text, limit), type=TEXT, nullable=text.nullable)

@@ -6,11 +6,14 @@ all.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
 from tailrace.server.reports import Cancelled, ShuttingDown
+
+log = logging.getLogger("tailrace.server")
 
 
 class Interruption:
@@ -24,9 +27,13 @@ class Interruption:
     def cancel(self) -> None:
         """Ends the statement that runs, if one does."""
         with self._lock:
-            if self._possible:
-                self._requested = True
+            if not self._possible:
+                return
+            self._requested = True
+            try:
                 self._cancel_engine()
+            except Exception:  # the statement still ends, between two batches
+                log.exception("engine not cancelled cleanly")
 
     def terminate(self) -> None:
         """Ends the statement that runs, or the next one, and the session with it."""

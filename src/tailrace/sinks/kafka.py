@@ -1,35 +1,37 @@
-"""A relation's changes to a Kafka topic, exactly once: messages and the tick they tell become visible together.
+"""A relation's changes to a Kafka topic, exactly once: messages and their tick become visible together.
 
-A small tick is one transaction of one long-lived writer on the driver, with the sink's progress record last.  A
-large one is planned first (a committed record says in how many slots), then written slot by slot in Spark tasks,
-each in a transaction of its own with a record of its own, and settled by the sink's record.  After a crash the
-records say which slots are missing, and only those are written.
+A small tick is one transaction of one long-lived writer on the driver, with the sink's progress record
+last.  A large one is planned first (a committed record says in how many slots), then written in Spark tasks,
+each slot in a transaction of its own with a record of its own, and settled by the sink's record.  After a
+crash the records say which slots are missing, and only those are written.
 
-Start, and after every doubt: open the writer, which fences older ones; take the slots from whoever planned them;
-only then read what the topic holds.  tests/kafka/test_sink_*.py hold all this against a real broker.
+At the start and after every doubt: open the writer, which fences older ones; take the slots from whoever
+planned them; only then read what the topic holds.  tests/kafka/test_sink_*.py hold this against a real
+broker.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from tailrace.errors import InternalError, SqlError, Unavailable
+from tailrace.errors import InternalError, Unavailable
 from tailrace.ivm.zset import ZSet
 from tailrace.kafka.admin import Topics
 from tailrace.sinks.arrow_stream import stream
 from tailrace.sinks.contract import Progress, Written
 from tailrace.sinks.kafka_definition import AT_LEAST_ONCE, Defences, KafkaSinkDefinition, Limits
 from tailrace.sinks.kafka_outlet import Outlet
+from tailrace.sinks.kafka_plans import Plans
 from tailrace.sinks.kafka_progress import ProgressTopic
-from tailrace.sinks.kafka_records import Held, Plan, Records
-from tailrace.sinks.kafka_slots import OUTCOME, PlainTask, SlotTask, summed, this_process, total
-from tailrace.sinks.kafka_topics import check_progress_topic, count_partitions
+from tailrace.sinks.kafka_records import Held, Records
+from tailrace.sinks.kafka_slots import OUTCOME, PlainTask, summed, total
+from tailrace.sinks.kafka_topics import count_partitions, ensure_progress_topic
 from tailrace.sinks.kafka_writer import (
     LARGE_SECONDS,
     SMALL_SECONDS,
@@ -45,3 +47,173 @@ log = logging.getLogger(__name__)
 
 class KafkaSink:
     """Keeps the contract of sinks/contract.py.  Not for two threads at a time."""
+
+    def __init__(
+        self,
+        definition: KafkaSinkDefinition,
+        spark: SparkSession,
+        limits: Limits | None = None,
+        defences: Defences | None = None,
+    ) -> None:
+        self._sink = definition
+        self._spark = spark
+        self._limits = limits or Limits()
+        self._defences = defences or Defences()
+        self._topics = Topics(definition.connection)
+        self._outlet = _outlet(definition)
+        self._progress = _progress_topic(definition)
+        self._plans = Plans(definition, spark, self._outlet, self._progress)
+        self._writer: Writer | None = None
+        self._held = Held()
+        self._partitions = 0
+        self._counted = 0.0
+
+    def progress(self) -> Progress:
+        """Fences older writers, and only then reads what the topic holds.  Makes missing topics."""
+        self._writer = None
+        ensure_progress_topic(self._topics, self._sink.connection)
+        too_early = None if self._defences.fence_before_progress else self._progress.read()
+        writer = self._open()
+        held = too_early or self._progress.read()
+        if self._sink.guarantee == AT_LEAST_ONCE:
+            held = replace(held, plan=None, done=frozenset())  # of a time when it was exactly once
+        self._count_partitions(may_create=held.frontier is None and not held.done)
+        self._writer, self._held = writer, held
+        return Progress(
+            tick=None if held.frontier is None else Tick(held.frontier - 1),
+            unfinished=Tick(held.plan.tick) if held.plan and held.done else None,
+        )
+
+    def write(self, tick: Tick, delta: ZSet) -> Written:
+        """Runs one Spark job, or none if `delta` is known to be empty."""
+        writer = self._writer
+        if writer is None:
+            raise Unavailable(f'it is in doubt what sink "{self._sink.name}" has written')
+        self._check_turn(tick)
+        try:
+            written = self._write(writer, tick, delta)
+        except BaseException:
+            # Whatever it was: the next writer has a new epoch, and asks the topic first.
+            self._writer = None
+            writer.abort()
+            raise
+        self._held = Held(frontier=tick + 1)
+        return written
+
+    def close(self) -> None:
+        self._writer = None
+
+    def _open(self) -> Writer:
+        if self._sink.guarantee == AT_LEAST_ONCE:
+            return PlainWriter(self._outlet)
+        time_out = LARGE_SECONDS if self._sink.atomic else SMALL_SECONDS
+        writer = TransactionalWriter(self._outlet, self._sink.transactional_id, time_out)
+        self._plans.take_over(writer)
+        return writer
+
+    def _write(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
+        self._refresh_partitions()
+        if self._held.done or self._needs_slots(delta):
+            return self._write_slots(writer, tick, delta)
+        if delta.is_empty:
+            return self._write_here(writer, tick, [])
+        if delta.rows <= self._limits.small_rows:
+            messages = self._spark.sql(self._sink.told_as.messages(delta, 1)).toArrow()
+            return self._write_here(writer, tick, messages.to_batches())
+        if self._sink.guarantee == AT_LEAST_ONCE:
+            return self._write_plainly(writer, tick, delta)
+        messages_in_parts = self._spark.sql(self._sink.told_as.messages(delta, self._slots(delta)))
+        return self._write_here(writer, tick, stream(messages_in_parts))
+
+    def _write_here(self, writer: Writer, tick: Tick, batches: Iterable[pa.RecordBatch]) -> Written:
+        """In one transaction of the driver's writer."""
+        writer.begin()
+        sent: list[Written] = []
+        for batch in _halved(batches):
+            if sent:
+                _perhaps_crash(writer)
+            sent.append(writer.send(batch, tick, self._partitions))
+        self._settle(writer, tick)
+        return total(sent)
+
+    def _write_slots(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
+        """Slot by slot; a plan of which some slots are held is carried out as it is."""
+        if self._held.done and self._held.plan:
+            plan = self._held.plan
+        else:
+            plan = self._plans.begin(writer, tick, self._slots(delta), self._partitions)
+        written = self._plans.run(plan, delta, self._held)
+        writer.begin()
+        self._settle(writer, tick)
+        return written
+
+    def _write_plainly(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
+        """By all executors at once, at least once."""
+        task = PlainTask(outlet=self._outlet, tick=tick, partitions=self._partitions)
+        messages = self._spark.sql(self._sink.told_as.messages(delta, self._slots(delta)))
+        written = summed(messages.mapInArrow(task.run, OUTCOME).toArrow())
+        self._settle(writer, tick)
+        return written
+
+    def _settle(self, writer: Writer, tick: Tick) -> None:
+        """The last step of every tick: the sink's own record, and with it whatever is open."""
+        record = self._progress.records.frontier(tick + 1)
+        writer.commit(
+            self._sink.connection.progress_topic,
+            *([record] if self._defences.progress_record else []),
+            when_sent=lambda: crash_point("kafka.sent_not_committed"),
+        )
+        crash_point("kafka.committed_not_seen")
+
+    def _needs_slots(self, delta: ZSet) -> bool:
+        one_by_one = self._sink.atomic or self._sink.guarantee == AT_LEAST_ONCE
+        return delta.rows > self._limits.small_rows and not one_by_one
+
+    def _slots(self, delta: ZSet) -> int:
+        """As many as the rows need, and at least one for each core."""
+        needed = -(-delta.rows // self._limits.slot_rows)
+        return min(max(needed, self._spark.sparkContext.defaultParallelism), self._limits.most_slots)
+
+    def _check_turn(self, tick: Tick) -> None:
+        held, name = self._held, self._sink.name
+        if held.frontier is not None and tick < held.frontier:
+            raise InternalError(f'sink "{name}" holds tick {held.frontier - 1} and was given {tick}')
+        if held.done and held.plan and held.plan.tick != tick:
+            raise InternalError(f'sink "{name}" must finish tick {held.plan.tick} and was given {tick}')
+
+    def _refresh_partitions(self) -> None:
+        if time.monotonic() - self._counted > self._sink.topic_refresh_seconds:
+            self._count_partitions(may_create=False)
+
+    def _count_partitions(self, *, may_create: bool) -> None:
+        self._partitions = count_partitions(self._topics, self._sink, may_create=may_create)
+        self._counted = time.monotonic()
+
+
+def _outlet(sink: KafkaSinkDefinition) -> Outlet:
+    return Outlet(
+        connection=sink.connection,
+        client_id=sink.base,
+        topic=sink.topic,
+        compression=sink.compression,
+        keyed=sink.key is not None,
+        key_framing=len(sink.key_format.prefix),
+    )
+
+
+def _progress_topic(sink: KafkaSinkDefinition) -> ProgressTopic:
+    records = Records(sink=sink.name, key=sink.progress_key, version=sink.version)
+    return ProgressTopic(connection=sink.connection, group=sink.progress_group, records=records)
+
+
+def _halved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each batch in two parts, so that there is a middle to crash in."""
+    for batch in batches:
+        half = batch.num_rows // 2
+        yield from (part for part in (batch.slice(0, half), batch.slice(half)) if part.num_rows)
+
+
+def _perhaps_crash(writer: Writer) -> None:
+    if is_armed("kafka.mid_produce"):
+        writer.flush()  # so that some messages are really there
+    crash_point("kafka.mid_produce")

@@ -1,12 +1,12 @@
 """A slot of a large tick, written by a Spark task: its own transactional id, transaction and progress record.
 
 Law: a slot's writer is opened first, and the progress topic read after.  Whoever comes later (a retried or
-speculative task, a resubmitted stage, an engine that has taken over) fences the earlier one by opening, and then
-sees whatever that one committed.  So each slot is written once, however often Spark runs the task; and a zombie
-finds that somebody else owns the slots, and stops.
+speculative task, a resubmitted stage, an engine that has taken over) fences the earlier one by opening, and
+then sees whatever that one committed.  So each slot is written once, however often Spark runs the task; and
+a zombie finds that somebody else owns the slots, and stops.
 
-A task shares nothing with the driver: all it needs comes with it, and what went wrong goes back as a row, since
-Spark would turn an exception into text and try again.
+A task shares nothing with the driver: all it needs comes with it, and what went wrong goes back as a row,
+since Spark would turn an exception into text and try again.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _OUTCOME = pa.schema([("messages", pa.int64()), ("bytes", pa.int64()), ("failure
 class SlotTask:
     """Writes the slots of `plan` that a Spark partition holds.
 
-    `since`: an offset of the progress topic before which nothing matters to it.  `owner`: who must own the slots
-    while it writes.  `engine`: the process that a crash point is to take along, if it is on the same machine.
+    `since`: an offset of the progress topic before which nothing matters to it.  `owner`: who must own the
+    slots while it writes.  `engine`: the process that a crash point is to take along, if it is on the same
+    machine.
     """
 
     outlet: Outlet
@@ -49,11 +50,11 @@ class SlotTask:
     since: int
     engine: int | None
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """For mapInArrow.  Columns: `slot`, `key`, `value`, `copies`."""
         yield _outcome(lambda: self._write(batches))
 
-    def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterable[Written]:
+    def _write(self, batches: Iterable[pa.RecordBatch]) -> Iterable[Written]:
         slots: dict[int, _Slot] = {}
         try:
             for batch in batches:
@@ -76,7 +77,7 @@ class _Slot:
 
     task: SlotTask
     number: int
-    written: Written = Written(messages=0, bytes=0)
+    written: Written = field(default_factory=lambda: total([]))
     _writer: TransactionalWriter | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -123,11 +124,11 @@ class PlainTask:
     tick: int
     partitions: int
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """For mapInArrow.  Columns: `key`, `value`, `copies`."""
         yield _outcome(lambda: self._write(batches))
 
-    def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterable[Written]:
+    def _write(self, batches: Iterable[pa.RecordBatch]) -> Iterable[Written]:
         writer = PlainWriter(self.outlet)
         sent = [writer.send(batch, self.tick, self.partitions) for batch in batches]
         writer.flush()
@@ -135,7 +136,7 @@ class PlainTask:
 
 
 def summed(outcomes: pa.Table) -> Written:
-    """All that the tasks wrote; or the failure that most needs telling: what a person must mend, then fencing."""
+    """What all tasks wrote; or raises the failure that most needs telling: one that a person must mend."""
     failures = [pickle.loads(each) for each in outcomes.column("failure").drop_null().to_pylist()]
     if failures:
         raise min(failures, key=_urgency)
@@ -150,9 +151,9 @@ def total(parts: Iterable[Written]) -> Written:
     return Written(messages=sum(part.messages for part in parts), bytes=sum(part.bytes for part in parts))
 
 
-def this_process(master: str) -> int | None:
+def this_process(master: str | None) -> int | None:
     """The engine's process id, if its workers run on the same machine."""
-    return os.getpid() if master.startswith("local") else None
+    return os.getpid() if master is not None and master.startswith("local") else None
 
 
 def _urgency(failure: TailraceError) -> int:
@@ -160,7 +161,7 @@ def _urgency(failure: TailraceError) -> int:
 
 
 def _outcome(write: Callable[[], Iterable[Written]]) -> pa.RecordBatch:
-    """A row about what a task did.  Errors that are not ours are bugs, or Spark ending the task: they pass."""
+    """A row about what a task did.  Errors that are not ours are bugs, or Spark ending the task."""
     try:
         written, failure = total(write()), None
     except TailraceError as error:

@@ -33,7 +33,7 @@ class Result:
     `columns` is None for statements without rows.  Row batches are Arrow, columns in order, values as
     types/spark.py holds them; they may come for ever (SUBSCRIBE), and closing the iterator ends the work behind it.
     `tag` is the command tag; a `{rows}` in it is replaced by the number of rows sent.
-    `copy` makes the rows the data of COPY … TO STDOUT, in that style; `Prepared.columns` is None for such a statement.
+    `copy` makes the rows the data of COPY … TO STDOUT, in that style; then `Prepared.columns` is None.
     """
 
     tag: str

@@ -188,9 +188,9 @@ class Broker:
     def _fence(self) -> None:
         """After a kill, let a controller alone notice that the broker is gone, before the broker comes back.
 
-        A node that is both restarts as the leader it was, sends the markers of transactions just committed to itself
-        before it listens, loses its old session meanwhile, takes the partitions for deleted, and forgets the markers:
-        the transactions stay open for ever.
+        A node that is both restarts as the leader it was, sends the markers of transactions just committed to
+        itself before it listens, loses its old session meanwhile, takes the partitions for deleted, and
+        forgets the markers: the transactions stay open for ever.
         """
         options = ("-Dorg.slf4j.simpleLogger.log.org.apache.kafka.controller=info",)
         command = self._command("kafka.Kafka", str(self._directory / "fencing.properties"), options=options)

@@ -1,7 +1,7 @@
 """Crash points: named places where a test can have the engine killed with -9.  Off unless armed.
 
-`TAILRACE_CRASH=name` or `name:3` in the environment kills the process at the first, or third, time it passes the
-point.  A point costs one dictionary look-up when nothing is armed.
+`TAILRACE_CRASH=name` or `name:3` in the environment kills the process at the first, or third, time it passes
+the point.  A point costs one dictionary look-up when nothing is armed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_armed(name: str) -> bool:
 
 
 def crash_point(name: str, pid: int | None = None) -> None:
-    """Kills the process if this point is armed and its turn has come; before it `pid`, the engine of a worker."""
+    """Kills this process, and before it `pid`, the engine of a worker, if the point's turn has come."""
     left = _armed.get(name)
     if left is None:
         return

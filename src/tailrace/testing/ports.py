@@ -4,8 +4,8 @@ import random
 import socket
 from contextlib import ExitStack
 
-# Below the range systems take the client side of connections from: there a port stays ours while its server is down,
-# and a client that keeps trying to reach it cannot get connected to itself.
+# Below the range that the client sides of connections come from: there a port stays ours while its server
+# is down, and a client that keeps trying to reach it cannot get connected to itself.
 _RANGE = range(10_000, 32_000)
 
 

@@ -8,12 +8,13 @@ aggregates: a row is there while its weight is above zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailrace.ivm.operator import Operator, absorb, open_trace
 from tailrace.ivm.rules.sums import before_and_after
 from tailrace.ivm.zset import ZSet, columns
 from tailrace.plan.expressions import AggregateCall
+from tailrace.plan.functions.additive import Additive as AdditiveFunction
 from tailrace.plan.functions.aggregates import additive
 from tailrace.plan.nodes import Aggregate
 from tailrace.plan.to_spark import render_expression
@@ -33,17 +34,21 @@ class Sum:
     contribution: str
 
 
+def as_sums(call: AggregateCall) -> AdditiveFunction | None:
+    """How the aggregate is made of sums, whether over all values or over the distinct ones; None if it is not."""
+    return additive(replace(call, distinct=False))
+
+
 def sums_of(call: AggregateCall, number: int, places: Sequence[str]) -> list[Sum]:
     """The additive columns behind one aggregate, over an input row whose columns are `places`."""
-    rule = additive(call)
+    rule = as_sums(call)
     assert rule is not None
     texts = [render_expression(argument, places) for argument in call.arguments]
     found = []
     for i, part in enumerate(rule.contributions(call, texts)):
-        text = part.text
         if call.filter is not None:
-            text = f"CASE WHEN {render_expression(call.filter, places)} THEN {text} ELSE 0 END"
-        found.append(Sum(name=f"a{number}_{i}", type=part.ddl, contribution=f"CAST({text} AS {part.ddl})"))
+            part = part.filtered(render_expression(call.filter, places))
+        found.append(Sum(name=f"a{number}_{i}", type=part.ddl, contribution=f"CAST({part.text} AS {part.ddl})"))
     return found
 
 
@@ -137,7 +142,7 @@ def _row(node: Aggregate, sums: tuple[tuple[Sum, ...], ...], age: str) -> list[s
     """Texts of the output row, from sums whose names begin with `age`."""
     outputs = [f"c{i}" for i in range(len(node.group_by))]
     for call, parts in zip(node.aggregates, sums, strict=True):
-        rule = additive(call)
+        rule = as_sums(call)
         assert rule is not None
         text = rule.finalize(call, [f"{age}{part.name}" for part in parts])
         outputs.append(f"CAST({text} AS {spark_type(call.type)})")

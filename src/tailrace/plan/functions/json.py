@@ -10,7 +10,6 @@ from __future__ import annotations
 from tailrace.plan.expressions import Call, Expression, Literal
 from tailrace.plan.functions.entry import Render, function
 from tailrace.plan.spark_literals import quoted
-from tailrace.types.core import JSONB
 
 CANONICAL = "canonical(jsonb)"
 FIELD_TEXT, FIELD = "->>(jsonb, text)", "->(jsonb, text)"
@@ -81,10 +80,6 @@ def _json(call: Call, render: Render) -> str:
     return f"to_json(try_element_at(from_json({document}, 'array<variant>'), {_place(key)}))"
 
 
-def _kind(document: str) -> str:
-    return f"json_typeof({document})"
-
-
 _TYPEOF = (
     "CASE left(ltrim({0}), 1) WHEN '{{' THEN 'object' WHEN '[' THEN 'array' WHEN '\"' THEN 'string'"
     " WHEN 't' THEN 'boolean' WHEN 'f' THEN 'boolean' WHEN 'n' THEN 'null' ELSE 'number' END"
@@ -112,10 +107,8 @@ FUNCTIONS = (
         "-(jsonb, text) -> jsonb",
         "CASE WHEN left(ltrim({0}), 1) = '{{' THEN to_json(parse_json(to_json(map_filter("
         "from_json({0}, 'map<string,variant>'), (k, v) -> k <> {1})))) ELSE"
-        " to_json(filter(from_json({0}, 'array<variant>'), x -> NOT (to_json(x) <=> to_json(parse_json(to_json(struct({1} AS s)))))))"
+        " to_json(filter(from_json({0}, 'array<variant>'), x -> to_json(x) <> to_json(CAST({1} AS variant))))"
         " END",
     ),
     function("jsonb_pretty(jsonb) -> text", canonical_json("{0}")),
 )
-
-RAW = JSONB

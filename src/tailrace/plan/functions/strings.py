@@ -107,6 +107,12 @@ FUNCTIONS = (
     function("||(bytea, bytea) -> bytea", "concat({0}, {1})"),
     function("concat(text...) -> text", joined("concat_ws('', {})", ", "), nulls="never"),
     function("concat_ws(text, text...) -> text", joined("concat_ws({})", ", "), nulls="always"),
+    function(
+        "fits(text, integer) -> text",
+        "CASE WHEN char_length(rtrim({0})) > {1} THEN "
+        + raising("22001", "value too long for type character varying({})", "CAST({1} AS string)")
+        + " ELSE {0} END",
+    ),
     function("lower(text) -> text", "lower({0})"),
     function("upper(text) -> text", "upper({0})"),
     function("initcap(text) -> text", "initcap({0})"),

@@ -1,0 +1,84 @@
+"""Making jsonb: of any value, of keys and values, of a list."""
+
+from __future__ import annotations
+
+from tailrace.plan.expressions import Call
+from tailrace.plan.functions.entry import Render, function
+from tailrace.plan.functions.json import canonical_json
+from tailrace.plan.spark_literals import quoted
+from tailrace.plan.spark_text import float_text, text_form
+from tailrace.types.core import (
+    BOOLEAN,
+    DOUBLE,
+    JSONB,
+    REAL,
+    ArrayOf,
+    ListOf,
+    MapOf,
+    Numeric,
+    Record,
+    Scalar,
+    SqlType,
+)
+
+TO_JSONB = "to_jsonb"
+_WHOLE = ("smallint", "integer", "bigint", "uint2", "uint4", "uint8", "oid")
+
+
+def json_text(value: str, type: SqlType) -> str:
+    """The JSON text of a value that is not NULL: numbers and booleans bare, records as objects, else a string."""
+    match type:
+        case Scalar(name=name) if name in _WHOLE or type == BOOLEAN:
+            return f"CAST({value} AS string)"
+        case Numeric():
+            return text_form(value, type)
+        case ListOf(element=element) | ArrayOf(element=element):
+            return f"concat('[', array_join(transform({value}, e -> {_member('e', element)}), ','), ']')"
+        case MapOf(value=element):
+            entry = f"concat({_string('e.key')}, ':', {_member('e.value', element)})"
+            entries = f"array_join(transform(array_sort(map_keys({value})), k -> {entry}), ',')"
+            return "concat('{', " + entries.replace("e.key", "k").replace("e.value", f"{value}[k]") + ", '}')"
+        case Record(fields=fields):
+            parts = [
+                f"{quoted(_key(f.name) + ':')}, {_member(f'{value}.f{i}', f.type)}" for i, f in enumerate(fields)
+            ]
+            return canonical_json("concat('{', " + ", ',', ".join(parts) + ", '}')")
+    if type == JSONB:
+        return value
+    if type in (REAL, DOUBLE):
+        finite = f"{value} = {value} AND abs({value}) < double('Infinity')"
+        return f"CASE WHEN {finite} THEN {float_text(value, 15)} ELSE {_string(f'CAST({value} AS string)')} END"
+    return _string(text_form(value, type))
+
+
+def _member(value: str, type: SqlType) -> str:
+    return f"coalesce({json_text(value, type)}, 'null')"
+
+
+def _string(text: str) -> str:
+    return f"to_json(CAST({text} AS variant))"
+
+
+def _key(name: str) -> str:
+    from tailrace.plan.value_json import print_json
+
+    return print_json(name)
+
+
+def _object(call: Call, render: Render) -> str:
+    """Entries one after the other; canonical form keeps the last of equal keys."""
+    texts = [render(argument) for argument in call.arguments]
+    pairs = [f"{_string(k)}, ':', coalesce({v}, 'null')" for k, v in zip(texts[::2], texts[1::2], strict=True)]
+    return canonical_json("concat('{', " + ", ',', ".join(pairs) + ", '}')") if pairs else "'{}'"
+
+
+def _array(call: Call, render: Render) -> str:
+    members = ", ',', ".join(f"coalesce({render(a)}, 'null')" for a in call.arguments)
+    return f"concat('[', {members}, ']')" if members else "'[]'"
+
+
+FUNCTIONS = (
+    function("to_jsonb(T) -> jsonb", lambda c, r: json_text(r(c.arguments[0]), c.arguments[0].type), id=TO_JSONB),
+    function("jsonb_build_object(T...) -> jsonb", _object, nulls="never"),
+    function("jsonb_build_array(T...) -> jsonb", _array, nulls="never"),
+)

@@ -1,0 +1,90 @@
+"""The driver's side of large ticks: who plans slots, who owns them, and how they change hands.
+
+A plan is committed before its first slot begins, by the driver's own writer; so whoever fences that writer
+can read which slot ids may be in use, and no id is left unfenced.  Taking slots over means, in this order:
+say that they have a new owner, then open each slot's id.  A slot that a zombie opens later reads that it is
+not the owner; one that it opened earlier is fenced.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+
+from tailrace.ivm.zset import ZSet
+from tailrace.sinks.contract import Written
+from tailrace.sinks.kafka_definition import KafkaSinkDefinition
+from tailrace.sinks.kafka_outlet import Outlet
+from tailrace.sinks.kafka_progress import ProgressTopic
+from tailrace.sinks.kafka_records import Held, Plan
+from tailrace.sinks.kafka_slots import OUTCOME, SlotTask, summed, this_process
+from tailrace.sinks.kafka_writer import SMALL_SECONDS, TransactionalWriter, Writer
+from tailrace.testing.crash import crash_point
+from tailrace.types.core import Tick
+
+_FENCED_AT_A_TIME = 8
+
+
+class Plans:
+    """Plans and runs the slots of one sink."""
+
+    def __init__(
+        self, sink: KafkaSinkDefinition, spark: SparkSession, outlet: Outlet, progress: ProgressTopic
+    ) -> None:
+        self._sink = sink
+        self._spark = spark
+        self._outlet = outlet
+        self._progress = progress
+        self._owner = ""
+        self._since = 0
+
+    def take_over(self, writer: Writer) -> None:
+        """Makes sure that nobody else writes slots.  Costs one look at the topic if there are none."""
+        held = self._progress.read(wait=False)
+        if held.slots == 0:
+            return
+        self._owner, self._since = str(uuid.uuid4()), held.end
+        writer.begin()
+        writer.commit(self._topic, self._progress.records.owner(self._owner))
+        self._fence(range(held.slots))
+
+    def begin(self, writer: Writer, tick: Tick, slots: int, partitions: int) -> Plan:
+        """A new plan, committed: from here on its slots may be written."""
+        self._owner, self._since = str(uuid.uuid4()), self._progress.end()
+        plan = Plan(tick=tick, slots=slots, partitions=partitions, owner=self._owner)
+        writer.begin()
+        writer.commit(self._topic, self._progress.records.plan(plan))
+        crash_point("kafka.slots_planned")
+        return plan
+
+    def run(self, plan: Plan, delta: ZSet, held: Held) -> Written:
+        """Writes the slots of a plan that are not held yet.  Runs a Spark job, one task for each slot."""
+        task = SlotTask(
+            outlet=self._outlet,
+            progress=self._progress,
+            transactional_id=self._sink.transactional_id,
+            plan=plan,
+            owner=self._owner,
+            since=self._since,
+            engine=this_process(self._spark.sparkContext.master),
+        )
+        messages = self._sink.told_as.slotted(delta, plan.slots)
+        if held.done:
+            done = ", ".join(map(str, sorted(held.done)))
+            messages = f"SELECT * FROM ({messages}) WHERE slot NOT IN ({done})"
+        written = summed(self._spark.sql(messages).mapInArrow(task.run, OUTCOME).toArrow())
+        crash_point("kafka.slots_committed")
+        return written
+
+    def _fence(self, slots: Iterable[int]) -> None:
+        ids = [self._sink.slot_transactional_id(slot) for slot in slots]
+        with ThreadPoolExecutor(_FENCED_AT_A_TIME) as pool:
+            for _ in pool.map(lambda each: TransactionalWriter(self._outlet, each, SMALL_SECONDS), ids):
+                pass  # opening it was all
+
+    @property
+    def _topic(self) -> str:
+        return self._sink.connection.progress_topic
