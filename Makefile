@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-setup: $(STAMPS)/jars ## Make .venv from the lock, find or install Java 17, resolve the jars
+setup: $(STAMPS)/jars $(STAMPS)/archive ## Make .venv from the lock, find or install Java 17, fetch the jars
 
 test: setup ## Lint and every test but the slow ones
 	$(BIN)/ruff check .
@@ -59,23 +59,28 @@ $(STAMPS)/python:
 	done; \
 	if [ -z "$$python" ]; then \
 	  echo "error: Tailrace needs Python 3.11, 3.12 or 3.13, and found none of them on PATH" >&2; exit 1; fi; \
-	echo "setup 1/4: $(VENV) with $$("$$python" --version)"; \
+	echo "setup 1/5: $(VENV) with $$("$$python" --version)"; \
 	"$$python" -m venv $(VENV) || { \
 	  echo "error: could not make a virtual environment.  On Debian: apt-get install python3-venv" >&2; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/packages: requirements.lock | $(STAMPS)/python
-	@echo "setup 2/4: packages from requirements.lock (Spark alone is 400 MB)"
+	@echo "setup 2/5: packages from requirements.lock (Spark alone is 400 MB)"
 	$(BIN)/python -m pip install --require-hashes -r requirements.lock
 	@touch $@
 
 $(STAMPS)/tailrace: pyproject.toml | $(STAMPS)/packages
-	@echo "setup 3/4: tailrace itself"
+	@echo "setup 3/5: tailrace itself"
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
-$(STAMPS)/jars: src/tailrace/jars.py $(STAMPS)/packages $(STAMPS)/tailrace
-	@echo "setup 4/4: Java and jars"
+$(STAMPS)/jars: src/tailrace/jars.lock $(STAMPS)/packages $(STAMPS)/tailrace
+	@echo "setup 4/5: Java and jars"
 	$(BIN)/python -m tailrace.java --install
 	$(BIN)/python -m tailrace.jars
+	@touch $@
+
+$(STAMPS)/archive: | $(STAMPS)/jars
+	@echo "setup 5/5: a first start of Spark, so that the later ones are quick"
+	$(BIN)/python -m tailrace.spark
 	@touch $@

@@ -24,10 +24,11 @@ _PLACES = (
     "/usr/local/opt/openjdk@*",
 )
 
+# By package manager: what to type.  A system has 17 or 21, newer ones only the latter.
 _INSTALLERS = (
-    ("apt-get", ("apt-get update", "apt-get install -y openjdk-17-jre-headless")),
-    ("dnf", ("dnf install -y java-17-openjdk-headless",)),
-    ("brew", ("brew install openjdk@17",)),
+    ("apt-get", "apt-get update", "apt-get install -y openjdk-{version}-jre-headless"),
+    ("dnf", "", "dnf install -y java-{version}-openjdk-headless"),
+    ("brew", "", "brew install openjdk@{version}"),
 )
 
 
@@ -78,15 +79,16 @@ def _major(home: Path) -> int | None:
     return int(version.group(1)) if version else None
 
 
-def _installer() -> tuple[str, ...] | None:
-    """The commands of this system's package manager that install Java 17."""
-    return next((commands for manager, commands in _INSTALLERS if shutil.which(manager)), None)
+def _installer() -> tuple[str, str] | None:
+    """What this system's package manager wants first, and the command that installs a {version}."""
+    return next(((first, then) for manager, first, then in _INSTALLERS if shutil.which(manager)), None)
 
 
 def _advice() -> str:
-    commands = _installer()
-    if commands is None:
+    installer = _installer()
+    if installer is None:
         return "Install a JDK or JRE 17 and set JAVA_HOME to it."
+    commands = [command.format(version=SUPPORTED[0]) for command in installer if command]
     prefix = "" if commands[0].startswith("brew") else "sudo "
     return "Type:  " + " && ".join(prefix + command for command in commands)
 
@@ -101,14 +103,20 @@ def _privilege() -> list[str] | None:
 
 
 def install() -> None:
-    """Install Java 17 by the system's package manager, or raise JavaMissing with what to type."""
-    commands, privilege = _installer(), _privilege()
-    if commands is None or privilege is None:
+    """Install Java by the system's package manager, or raise JavaMissing with what to type."""
+    installer, privilege = _installer(), _privilege()
+    if installer is None or privilege is None:
         raise JavaMissing(f"Java 17 is needed and was not found.  {_advice()}")
-    for command in commands:
-        _say(f"java: {command}")
-        if subprocess.run([*privilege, *command.split()]).returncode != 0:
-            raise JavaMissing(f"Java 17 could not be installed: `{command}` failed.  {_advice()}")
+    first, then = installer
+    if first:
+        _run(privilege, first)
+    if not any(_run(privilege, then.format(version=version)) for version in SUPPORTED):
+        raise JavaMissing(f"Java 17 could not be installed.  {_advice()}")
+
+
+def _run(privilege: list[str], command: str) -> bool:
+    _say(f"java: {command}")
+    return subprocess.run([*privilege, *command.split()]).returncode == 0
 
 
 def main() -> int:

@@ -3,8 +3,12 @@
 `build_session` starts Spark for `tailrace serve`, the demo and the tests.  `configure` gives the same meaning
 of SQL to a session somebody else started.  Settings that change what a query *means* are in `SQL_SETTINGS`,
 and in no other place: a view must give the same rows wherever it runs.
+
+`python -m tailrace.spark`, a step of `make setup`, writes an archive of the classes Spark loads; with it the
+JVM starts in half the time.
 """
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -12,8 +16,8 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
+import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -27,11 +31,12 @@ SQL_SETTINGS: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",  # the binder has folded names already
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # digits after the point are kept; too many is an error
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # digits are kept; too many is an error
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.shuffle.partitions": "4",  # a tick is small; large steps raise it themselves
 }
 
+_JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
 
@@ -41,7 +46,7 @@ def build_session(
     app_name: str = "tailrace",
     extra: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A new Spark session with our jars and settings; `extra` settings win over ours.
+    """A new Spark session with our jars and settings; those in `extra` win, JVM options there add to ours.
 
     Starts a JVM, which takes some seconds, and ends with this process however that dies.  One Spark context
     lives in a process: if there is one already, its session is returned with the SQL settings applied and the
@@ -52,12 +57,15 @@ def build_session(
         return configure(SparkSession(running))
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    scratch = Path(tempfile.mkdtemp(prefix="tailrace-spark-"))
-    settings = {**_static_settings(master, driver_memory, app_name, scratch), **SQL_SETTINGS, **(extra or {})}
+    os.environ.setdefault(
+        "SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    )  # it lives briefly
+    ours = _static_settings(master, driver_memory, app_name, _scratch_directory())
+    settings = {**ours, **SQL_SETTINGS, **(extra or {})}
+    if extra and _JVM_OPTIONS in extra:
+        settings[_JVM_OPTIONS] = f"{ours[_JVM_OPTIONS]} {extra[_JVM_OPTIONS]}"
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    context = SparkContext(conf=conf, gateway=_start_jvm(conf))
-    _remove_with_jvm(context, scratch)
-    return SparkSession(context)
+    return SparkSession(SparkContext(conf=conf, gateway=_start_jvm(conf)))
 
 
 def configure(session: SparkSession) -> SparkSession:
@@ -68,12 +76,13 @@ def configure(session: SparkSession) -> SparkSession:
 
 
 def _static_settings(master: str, driver_memory: str, app_name: str, scratch: Path) -> dict[str, str]:
+    jars = [str(jar) for jar in spark_jars()]
     settings = {
         "spark.master": master,
         "spark.app.name": app_name,
         "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": _jvm_options(scratch),
-        "spark.jars": ",".join(str(jar) for jar in spark_jars()),
+        _JVM_OPTIONS: " ".join(_jvm_options(scratch)),
+        "spark.driver.extraClassPath": os.pathsep.join(jars),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
@@ -82,11 +91,16 @@ def _static_settings(master: str, driver_memory: str, app_name: str, scratch: Pa
     }
     if master.startswith("local"):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    else:
+        settings |= {"spark.jars": ",".join(jars)}  # for the executors
     return settings
 
 
-def _jvm_options(scratch: Path) -> str:
-    return f"-Dlog4j2.configurationFile=file:{_LOG4J} -Djava.io.tmpdir={scratch}"
+def _jvm_options(scratch: Path) -> list[str]:
+    options = [f"-Dlog4j2.configurationFile=file:{_LOG4J}", f"-Djava.io.tmpdir={scratch}"]
+    options += ["-Xlog:disable", "-Xlog:all=error:stderr"]  # nothing about an archive that does not fit
+    archive = class_archive()
+    return [*options, f"-XX:SharedArchiveFile={archive}"] if archive.exists() else options
 
 
 def _start_jvm(conf: SparkConf) -> object:
@@ -94,21 +108,88 @@ def _start_jvm(conf: SparkConf) -> object:
 
     It reads its standard input, a pipe from us, and exits when that closes: also after a kill -9.
     """
-    gateway = launch_gateway(conf, {"stderr": subprocess.PIPE})  # type: ignore[no-untyped-call]
-    forwarder = threading.Thread(target=_forward_errors, args=(gateway.proc.stderr,), daemon=True)
-    forwarder.start()
-    return gateway
+    reading_end, writing_end = os.pipe()
+    threading.Thread(target=_forward_errors, args=(reading_end,), daemon=True).start()
+    try:
+        return launch_gateway(conf, {"stderr": writing_end})  # type: ignore[no-untyped-call]
+    finally:
+        os.close(writing_end)
 
 
-def _forward_errors(lines: IO[bytes]) -> None:
+def _forward_errors(reading_end: int) -> None:
     """The JVM's standard error is ours, but for the note it prints at every start."""
-    for line in lines:
-        if b"Using incubator modules" not in line:
-            os.write(2, line)
+    with open(reading_end, "rb") as lines:
+        for line in lines:
+            if b"Using incubator modules" not in line:
+                os.write(2, line)
 
 
-def _remove_with_jvm(context: SparkContext, directory: Path) -> None:
-    """Let the JVM remove `directory` when it exits: it outlives us by a moment, even when we are killed."""
-    jvm = context._jvm
-    assert jvm is not None
-    jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(str(directory)))
+def _scratch_directory() -> Path:
+    """A directory for what Spark leaves lying about, removed after our end, however we and the JVM end.
+
+    The guard is a shell in a session of its own that reads a pipe from us.  It removes the directory until
+    the JVM, which outlives us by a moment, makes it no more.
+    """
+    directory = tempfile.mkdtemp(prefix="tailrace-spark-")
+    script = 'cat; for try in 1 2 3 4 5; do rm -rf "$0"; sleep 1; done'
+    guard = subprocess.Popen(["sh", "-c", script, directory], stdin=subprocess.PIPE, start_new_session=True)
+    _guards.append(guard)
+    return Path(directory)
+
+
+_guards: list[subprocess.Popen[bytes]] = []  # held, so that their pipes stay open
+
+
+def class_archive() -> Path:
+    """Where the archive for this Java and this PySpark is, if it has been made: it fits no other."""
+    inputs = [java_home(), *(f"{jar} {jar.stat().st_mtime_ns}" for jar in spark_jars()), pyspark.__file__]
+    fingerprint = hashlib.sha256("\n".join(map(str, inputs)).encode()).hexdigest()[:12]
+    return Path(sys.prefix) / "share" / "tailrace" / f"spark-{fingerprint}.jsa"
+
+
+def make_class_archive() -> None:
+    """Start Spark, have it load what a pipeline needs, and let its JVM write the archive when it ends."""
+    archive = class_archive()
+    arriving = archive.with_suffix(f".{os.getpid()}")
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    session = build_session("local[1]", extra={_JVM_OPTIONS: f"-XX:ArchiveClassesAtExit={arriving}"})
+    _tour(session)
+    session.stop()
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
+    arriving.replace(archive)
+
+
+def _tour(session: SparkSession) -> None:
+    """Work that makes Spark load its classes; the results do not matter."""
+    session.read.format("kafka").options(
+        **{"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
+    ).load()
+    rows = session.range(100).selectExpr(
+        "id", "id % 7 AS key", "to_json(struct(id)) AS json", "current_timestamp() AS at"
+    )
+    file = str(Path(tempfile.mkdtemp(dir=session.conf.get("spark.local.dir"))) / "rows.parquet")
+    rows.write.parquet(file)
+    stored = session.read.parquet(file)
+    stored.createOrReplaceTempView("stored")
+    session.sql(
+        "SELECT l.key, count(*), sum(l.id), max(from_json(l.json, 'id BIGINT').id), count(DISTINCT r.id),"
+        " first(xxhash64(l.key)) FROM stored l LEFT JOIN stored r ON l.id = r.key AND r.id > 3"
+        " WHERE l.at IS NOT NULL AND l.id IN (SELECT key FROM stored) GROUP BY l.key ORDER BY 1 LIMIT 3"
+    ).collect()
+    session.createDataFrame(stored.toArrow()).mapInArrow(lambda batches: batches, stored.schema).toArrow()
+
+
+def main() -> int:
+    """Make the class archive unless it is there."""
+    if not class_archive().exists():
+        sys.stderr.write("spark: writing an archive of its classes, for quicker starts\n")
+        make_class_archive()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

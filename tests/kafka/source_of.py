@@ -42,7 +42,9 @@ def connection_to(broker: Broker) -> KafkaConnection:
     )
 
 
-def definition_of(broker: Broker, topic: str, value_format: Decoder | None = None, **more: Any) -> KafkaSourceDefinition:
+def definition_of(
+    broker: Broker, topic: str, value_format: Decoder | None = None, **more: Any
+) -> KafkaSourceDefinition:
     return KafkaSourceDefinition(
         id="u7",
         name="messages",

@@ -1,7 +1,7 @@
 """The sink's two topics, and what a person is told when they, or the messages, are not as they must be."""
 
 import pytest
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from confluent_kafka.admin import NewPartitions
 
 from kafka.sink_of import definition_of, numbers, told, zset
 from tailrace.errors import SqlError
@@ -32,7 +32,8 @@ def test_what_the_sink_does_not_say_the_broker_decides(broker, spark):
 
 
 def test_an_existing_topic_stays_as_it_is(broker, spark, topic):
-    definition = definition_of(broker, topic=topic("four", partitions=4), topic_layout=TopicLayout(partitions=9))
+    layout = TopicLayout(partitions=9)
+    definition = definition_of(broker, topic=topic("four", partitions=4), topic_layout=layout)
     KafkaSink(definition, spark).progress()
     assert Topics(definition.connection).partitions(definition.topic) == 4
 
@@ -49,7 +50,8 @@ def test_bad_settings_for_a_new_topic_are_told_as_documented(broker, spark):
 
 def test_a_progress_topic_of_two_partitions_is_refused(broker, spark):
     definition = definition_of(broker)
-    name = create_topic(broker.bootstrap, definition.connection.progress_topic, 2, {"cleanup.policy": "compact"})
+    name = definition.connection.progress_topic
+    create_topic(broker.bootstrap, name, 2, {"cleanup.policy": "compact"})
     text = f"Progress topic {name} should contain a single partition, but instead contains 2 partitions"
     with pytest.raises(SqlError, match=text):
         KafkaSink(definition, spark).progress()
@@ -109,19 +111,12 @@ def test_a_topic_may_get_more_partitions_while_the_sink_runs(broker, spark, topi
 
 def noise(length: int) -> str:
     """Text that does not compress."""
-    return f"substring(array_join(transform(sequence(1, {length // 60}), i -> sha2(string(i), 256)), ''), 1, {length})"
+    hashes = f"transform(sequence(1, {length // 60}), i -> sha2(string(i), 256))"
+    return f"substring(array_join({hashes}, ''), 1, {length})"
 
 
 def grow(connection, topic: str, partitions: int) -> None:
-    from confluent_kafka.admin import NewPartitions
-
     topics = Topics(connection)
     topics.client.create_partitions([NewPartitions(topic, partitions)])[topic].result()
     while topics.partitions(topic) != partitions:
         pass
-
-
-def set_limit(connection, topic: str, size: int) -> None:
-    entry = ConfigEntry("max.message.bytes", str(size), incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-    Topics(connection).client.incremental_alter_configs([resource])[resource].result()

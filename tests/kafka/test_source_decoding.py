@@ -72,13 +72,13 @@ def test_a_source_told_to_stop_stops(
 
 
 @BOTH
-def test_headers_are_columns(broker: Broker, topic: TopicFactory, spark: SparkSession, small_rows: int) -> None:
+def test_headers_are_columns(
+    broker: Broker, topic: TopicFactory, spark: SparkSession, small_rows: int
+) -> None:
     name = topic()
     produce(broker.bootstrap, name, [("k", "a", {"h": "1"}), ("k", "b", {"g": "2"}), (None, "c", {"h": "3"})])
     include = (IncludeKey(), IncludeHeader("h", "h"))
-    with opened(
-        definition_of(broker, name, key_format=TextDecoder(), include=include), small_rows
-    ) as source:
+    with opened(definition_of(broker, name, key_format=TextDecoder(), include=include), small_rows) as source:
         end = source.latest({})
         assert rows_of(source, {}, end, spark) == [("k", "a", "1", 1), (None, "c", "3", 1)]
         [letter] = dead_letters_of(source, {}, end, spark)
@@ -102,7 +102,9 @@ def test_upsert_gives_the_last_message_of_each_key(
     definition = definition_of(
         broker, name, JsonDecoder(), key_format=TextDecoder(), envelope=Envelope.UPSERT
     )
-    produce(broker.bootstrap, name, [("a", "1", {}, 0), ("b", "2", {}, 1), ("a", "3", {}, 0), ("c", "4", {}, 0)])
+    produce(
+        broker.bootstrap, name, [("a", "1", {}, 0), ("b", "2", {}, 1), ("a", "3", {}, 0), ("c", "4", {}, 0)]
+    )
     produce(broker.bootstrap, name, [("b", None, {}, 1), ("c", "{", {}, 0), (None, "5", {}, 0)])
     views = Views(spark)
     with upsert(definition, small_rows) as source, views.scratch():

@@ -1,7 +1,6 @@
 """Where a source begins, how far it can go, and when it must stop."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -75,7 +74,10 @@ def test_reading_begins_at_the_start(broker: Broker, topic: TopicFactory, spark:
     definition = definition_of(broker, name, start_offsets={0: 2})
     for small_rows in (SMALL, LARGE):
         with opened(definition, small_rows) as source:
-            assert rows_of(source, source.start(), source.latest(source.start()), spark) == [("2", 1), ("3", 1)]
+            assert rows_of(source, source.start(), source.latest(source.start()), spark) == [
+                ("2", 1),
+                ("3", 1),
+            ]
 
 
 def test_a_start_in_the_future_waits_for_it(broker: Broker, topic: TopicFactory, spark: SparkSession) -> None:
@@ -89,7 +91,10 @@ def test_a_start_in_the_future_waits_for_it(broker: Broker, topic: TopicFactory,
 def test_a_topic_that_is_not_there_is_an_error(broker: Broker) -> None:
     with pytest.raises(SqlError, match="Topic does not exist"):
         validate_topic(connection_to(broker), "nobody-made-this")
-    with opened(definition_of(broker, "nobody-made-this")) as source, pytest.raises(SqlError, match="Topic does"):
+    with (
+        opened(definition_of(broker, "nobody-made-this")) as source,
+        pytest.raises(SqlError, match="Topic does"),
+    ):
         source.latest({})
 
 
@@ -113,9 +118,7 @@ def test_messages_that_were_deleted_unread_are_an_error(
 def test_a_topic_made_anew_is_another_topic(broker: Broker, topic: TopicFactory) -> None:
     name = topic()
     produce(broker.bootstrap, name, [(None, "x")] * 3)
-    definition = replace(
-        everything_of(broker, name), topic_id=validate_topic(connection_to(broker), name).id
-    )
+    definition = replace(everything_of(broker, name), topic_id=validate_topic(connection_to(broker), name).id)
     with opened(definition) as source:
         position = source.latest({})
         delete_topic(broker.bootstrap, name)
@@ -192,7 +195,7 @@ def committed(broker: Broker, group: str, topic: str) -> dict[int, int]:
 
 
 def wait_for(ask, answer) -> bool:  # type: ignore[no-untyped-def]
-    for _ in range(200):
+    for _ in range(600):
         if ask() == answer:
             return True
         time.sleep(0.05)
@@ -200,10 +203,10 @@ def wait_for(ask, answer) -> bool:  # type: ignore[no-untyped-def]
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka_offsets, "_ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(kafka_offsets, "_LONGEST_REST", 0.5)
     monkeypatch.setattr(kafka_tail, "SILENT_SECONDS", 1.0)
-    yield
 
 
 @pytest.mark.usefixtures("impatient")
@@ -228,5 +231,3 @@ def _or_none(source: KafkaSource) -> object:
         return source.latest({})
     except Unavailable:
         return None
-
-

@@ -20,7 +20,9 @@ def eventful(broker: Broker, topic: TopicFactory) -> str:
     """Three partitions with everything that a topic can hold: gaps, tombstones, headers, an open end."""
     name = topic(partitions=3)
     produce(broker.bootstrap, name, [("k", "plain", {}, 0), ("k", None, {}, 0), (None, "no key", {}, 1)])
-    produce(broker.bootstrap, name, [("", "", {"a": b"1", "b": None}, 1), (b"\xff", b"\x00\xff", {"a": ""}, 2)])
+    produce(
+        broker.bootstrap, name, [("", "", {"a": b"1", "b": None}, 1), (b"\xff", b"\x00\xff", {"a": ""}, 2)]
+    )
     with contextlib.suppress(ZeroDivisionError), transaction(broker.bootstrap) as aborted:
         aborted.produce(name, [("k", "aborted", {}, p) for p in range(3)] * 3)
         raise ZeroDivisionError
@@ -34,9 +36,13 @@ def eventful(broker: Broker, topic: TopicFactory) -> str:
     return name
 
 
-def test_both_ways_give_every_part_of_every_message(broker: Broker, eventful: str, spark: SparkSession) -> None:
+def test_both_ways_give_every_part_of_every_message(
+    broker: Broker, eventful: str, spark: SparkSession
+) -> None:
     definition = everything_of(broker, eventful)
-    told = {(m.partition, m.offset, m.key, m.value) for m in read_committed(broker.bootstrap, eventful) if m.value}
+    told = {
+        (m.partition, m.offset, m.key, m.value) for m in read_committed(broker.bootstrap, eventful) if m.value
+    }
     with opened(definition, SMALL) as small, opened(definition, LARGE) as large:
         end = small.latest({})
         rows = rows_of(small, {}, end, spark)
@@ -46,7 +52,9 @@ def test_both_ways_give_every_part_of_every_message(broker: Broker, eventful: st
         assert all(row[4].year > 2000 and row[4].microsecond % 1000 == 0 for row in rows)
 
 
-def test_every_cut_gives_the_same_rows_in_both_ways(broker: Broker, eventful: str, spark: SparkSession) -> None:
+def test_every_cut_gives_the_same_rows_in_both_ways(
+    broker: Broker, eventful: str, spark: SparkSession
+) -> None:
     """Also cuts at a marker or inside an aborted transaction, where no message is."""
     definition = everything_of(broker, eventful)
     with opened(definition, SMALL) as small, opened(definition, LARGE) as large:
@@ -94,7 +102,8 @@ def test_an_open_transaction_ends_what_can_be_read(
 def test_following_a_topic_gives_each_message_once(
     broker: Broker, topic: TopicFactory, spark: SparkSession
 ) -> None:
-    """Steps forward, with messages that arrive ahead of the step they belong to, and a look back in between."""
+    """Steps forward, with messages that arrive ahead of the step they belong to, and a look back in
+    between."""
     name = topic(partitions=2)
     with opened(everything_of(broker, name)) as source:
         position: Offsets = {0: 0, 1: 0}
@@ -119,7 +128,10 @@ def test_a_step_without_messages_is_known_to_be_empty(
         aborted.produce(name, [("k", "aborted")])
         raise ZeroDivisionError
     settle(broker.bootstrap, name)
-    with opened(everything_of(broker, name), SMALL) as small, opened(everything_of(broker, name), LARGE) as large:
+    with (
+        opened(everything_of(broker, name), SMALL) as small,
+        opened(everything_of(broker, name), LARGE) as large,
+    ):
         end = small.latest({})
         assert end[0] > 0
         assert rows_of(small, {}, end, spark) == rows_of(large, {}, end, spark) == []
@@ -154,7 +166,10 @@ def test_more_messages_than_the_driver_takes_give_the_same_rows(
     for i in range(3_000):
         producer.produce(name, str(i).encode(), partition=i % 2)
     producer.flush()
-    with opened(everything_of(broker, name), small_rows=1_000) as source, opened(everything_of(broker, name)) as small:
+    with (
+        opened(everything_of(broker, name), small_rows=1_000) as source,
+        opened(everything_of(broker, name)) as small,
+    ):
         end = source.latest({})
         assert rows_of(source, {}, end, spark) == rows_of(small, {}, end, spark)
         middle = source.capped({}, end, 999)

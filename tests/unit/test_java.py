@@ -55,3 +55,21 @@ def test_without_a_package_manager_the_error_names_java_home(only: pytest.Monkey
     only.setattr(shutil, "which", lambda _name: None)
     with pytest.raises(java.JavaMissing, match="JAVA_HOME"):
         java.install()
+
+
+def test_a_system_without_17_gets_21(only: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def run(_privilege: list[str], command: str) -> bool:
+        tried.append(command)
+        return "21" in command
+
+    only.setattr(shutil, "which", lambda name: "/usr/bin/apt-get" if name == "apt-get" else None)
+    only.setattr(java, "_privilege", list)
+    only.setattr(java, "_run", run)
+    java.install()
+    assert tried == [
+        "apt-get update",
+        "apt-get install -y openjdk-17-jre-headless",
+        "apt-get install -y openjdk-21-jre-headless",
+    ]

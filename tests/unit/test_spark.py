@@ -1,7 +1,13 @@
 """The session means the same SQL everywhere."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
@@ -42,6 +48,31 @@ def test_kafka_and_avro_are_there(spark: SparkSession) -> None:
 def test_python_workers_run(spark: SparkSession) -> None:
     rows = spark.range(3).mapInArrow(lambda batches: batches, "id long").collect()
     assert sorted(row.id for row in rows) == [0, 1, 2]
+
+
+PARENT = """
+import time
+from tailrace.spark import build_session
+session = build_session("local[1]", "1g")
+session.range(3).write.parquet(session.conf.get("spark.sql.warehouse.dir") + "/rows")
+jvm = session.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+print(jvm, session.conf.get("spark.local.dir"), flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("also_the_jvm", [False, True])
+def test_a_killed_parent_leaves_neither_jvm_nor_scratch_directory(also_the_jvm: bool) -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        jvm, scratch = parent.stdout.readline().split()
+        parent.kill()
+        if also_the_jvm:
+            os.kill(int(jvm), signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while psutil.pid_exists(int(jvm)) or Path(scratch).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_what_spark_writes_by_itself_is_in_one_scratch_directory(spark: SparkSession) -> None:

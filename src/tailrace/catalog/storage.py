@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -36,23 +37,26 @@ class Storage:
             sql.execute("UPDATE facts SET value = ? WHERE name = 'next_id'", (str(int(number) + 1),))
         return f"u{number}"
 
-    def add(self, item: Item, secret: Secret | None = None) -> None:
-        """On return the item exists, whatever happens next."""
+    def add(self, *items: Item, secret: Secret | None = None, instead_of: Iterable[str] = ()) -> None:
+        """On return the items exist, whatever happens next, and those they replace do not; before, the reverse.
+
+        A secret is the first one's.
+        """
         crash_point("ddl.before_commit")
         with self._database.transaction() as sql:
-            name = item.name
-            facts = json.dumps(dict(item.facts))
-            values = (item.id, item.number, item.kind, name.database, name.schema, name.item, item.create_sql, facts)
-            sql.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            _remove(sql, instead_of)
+            for item in items:
+                facts = json.dumps(dict(item.facts))
+                name = (item.name.database, item.name.schema, item.name.item)
+                values = (item.id, item.number, item.kind, *name, item.create_sql, facts)
+                sql.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
             if secret is not None:
-                sql.execute("INSERT OR REPLACE INTO secrets VALUES (?, ?)", (item.id, secret.reveal()))
+                sql.execute("INSERT OR REPLACE INTO secrets VALUES (?, ?)", (items[0].id, secret.reveal()))
         crash_point("ddl.after_commit")
 
     def remove(self, ids: Iterable[str]) -> None:
         with self._database.transaction() as sql:
-            for id in ids:
-                for table in ("items", "secrets", "comments"):
-                    sql.execute(f"DELETE FROM {table} WHERE id = ?", (id,))
+            _remove(sql, ids)
 
     def replace(self, item: Item) -> None:
         """The same item under another name or with other facts."""
@@ -93,3 +97,9 @@ class Storage:
             sql.execute("DELETE FROM comments WHERE id = ? AND place = ?", (id, place))
             if comment is not None:
                 sql.execute("INSERT INTO comments VALUES (?, ?, ?)", (id, place, comment))
+
+
+def _remove(sql: sqlite3.Connection, ids: Iterable[str]) -> None:
+    for id in ids:
+        for table in ("items", "secrets", "comments"):
+            sql.execute(f"DELETE FROM {table} WHERE id = ?", (id,))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 
+from tailrace.engine.sizes import Sizes
 from tailrace.ticks.loop import Pace
 
 _DEFAULTS = Pace()
+_SIZES = Sizes()
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
 
 
@@ -31,6 +33,24 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint-interval", type=duration, default=_DEFAULTS.checkpoint, metavar="TIME", help="default: 30s"
     )
+    parser.add_argument(
+        "--small-rows",
+        type=int,
+        default=_SIZES.small_rows,
+        metavar="N",
+        help=f"changes up to this many rows stay on the driver (default: {_SIZES.small_rows:,})",
+    )
+    parser.add_argument(
+        "--slot-rows",
+        type=int,
+        default=_SIZES.slot_rows,
+        metavar="N",
+        help=f"how much of a larger change goes into one Kafka transaction (default: {_SIZES.slot_rows:,})",
+    )
+
+
+def sizes(options: argparse.Namespace) -> Sizes:
+    return Sizes(small_rows=options.small_rows, slot_rows=options.slot_rows)
 
 
 def pace(options: argparse.Namespace) -> Pace:

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tailrace.cli.options import add_engine_options, pace
+from tailrace.cli.options import add_engine_options, pace, sizes
 from tailrace.cli.table import print_rows
 from tailrace.engine.engine import Engine
 from tailrace.errors import TailraceError
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     spark = build_session(options.master, options.driver_memory)
-    with Engine(spark, options.data_dir, pace=pace(options)) as engine:
+    with Engine(spark, options.data_dir, pace=pace(options), sizes=sizes(options)) as engine:
         _execute(engine, text, options.file)
         while not stopping.is_set() and engine.has_unbounded_inputs() and engine.loop.failure is None:
             stopping.wait(0.2)

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tailrace.cli.options import add_engine_options, pace
+from tailrace.cli.options import add_engine_options, pace, sizes
 from tailrace.engine.engine import Engine
 from tailrace.server.listener import Server
 from tailrace.spark import build_session
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     _say("starting Spark …")
     spark = build_session(options.master, options.driver_memory)
     _say(f"opening {options.data_dir} …")
-    with Engine(spark, options.data_dir, pace=pace(options)) as engine:
+    with Engine(spark, options.data_dir, pace=pace(options), sizes=sizes(options)) as engine:
         server = Server(host=host, port=int(port), open_session=lambda _: engine.session())
         server.start()
         _say(f"listening on {host}:{server.port}")

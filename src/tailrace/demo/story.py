@@ -13,8 +13,8 @@ from confluent_kafka import Consumer
 from tailrace.demo.judge import Verdict, judge
 from tailrace.demo.pageviews import Visitors
 from tailrace.demo.screen import Screen
-from tailrace.demo.server import ServerProcess
 from tailrace.testing.broker import Broker
+from tailrace.testing.engine_process import EngineProcess
 from tailrace.testing.process import ScratchDirectory
 from tailrace.testing.topics import create_topic, read_committed
 
@@ -65,14 +65,14 @@ def tell(screen: Screen, script: Script, *, keep: bool = False) -> Verdict:
         screen.tell("starting a Kafka broker")
         with Broker() as broker:
             create_topic(broker.bootstrap, "pageviews", partitions=4)
-            server = ServerProcess(scratch / "data", scratch / "engine.log")
+            server = EngineProcess(scratch / "data", scratch / "engine.log")
             try:
                 return _acts(screen, script, broker, server, keep)
             finally:
                 server.stop()
 
 
-def _acts(screen: Screen, script: Script, broker: Broker, server: ServerProcess, keep: bool) -> Verdict:
+def _acts(screen: Screen, script: Script, broker: Broker, server: EngineProcess, keep: bool) -> Verdict:
     visitors = Visitors(broker.bootstrap, "pageviews", script.rate)
     _open(screen, server, broker.bootstrap)
     visitors.start()
@@ -99,7 +99,7 @@ def _acts(screen: Screen, script: Script, broker: Broker, server: ServerProcess,
     return verdict
 
 
-def _open(screen: Screen, server: ServerProcess, bootstrap: str) -> None:
+def _open(screen: Screen, server: EngineProcess, bootstrap: str) -> None:
     screen.tell("starting the engine")
     server.start()
     with server.connect() as connection:
@@ -119,7 +119,7 @@ def _wait(screen: Screen, visitors: Visitors, seconds: float) -> None:
         time.sleep(0.1)
 
 
-def _kill(screen: Screen, server: ServerProcess, visitors: Visitors) -> None:
+def _kill(screen: Screen, server: EngineProcess, visitors: Visitors) -> None:
     server.kill()
     screen.picture.kills += 1
     screen.picture.engine = "dead"
@@ -133,7 +133,7 @@ def _kill(screen: Screen, server: ServerProcess, visitors: Visitors) -> None:
     screen.tell(f"it answers again after {time.monotonic() - began:.1f} s")
 
 
-def _catch_up(server: ServerProcess, pageviews: int) -> None:
+def _catch_up(server: EngineProcess, pageviews: int) -> None:
     deadline = time.monotonic() + _CATCH_UP_SECONDS
     with server.connect() as connection:
         while time.monotonic() < deadline:
@@ -143,7 +143,7 @@ def _catch_up(server: ServerProcess, pageviews: int) -> None:
             time.sleep(0.2)
 
 
-def _keep(screen: Screen, server: ServerProcess, broker: Broker) -> None:
+def _keep(screen: Screen, server: EngineProcess, broker: Broker) -> None:
     screen.tell(f"kept running: psql -h 127.0.0.1 -p {server.port} -U materialize materialize")
     screen.tell(f"Kafka: {broker.bootstrap}   Ctrl-C ends everything")
     try:

@@ -10,8 +10,8 @@ from tailrace.errors import Unavailable
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
 from tailrace.plan.nodes import Node, Scan
-from tailrace.plan.subqueries import scans
 from tailrace.plan.to_spark import render
+from tailrace.plan.walk import scans
 from tailrace.types.core import BEGINNING, Tick
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def text_of(engine: Engine, node: Node, t: Tick) -> str:
 
 def wait_until_filled(engine: Engine, node: Node) -> None:
     """Until every relation of the query has content.  Raises its error if one stands still."""
-    wanted = [scan.relation for scan in scans(node) if not scan.relation.startswith("s")]
+    wanted = [relation for relation in sorted(scans(node)) if not relation.startswith("s")]
     engine.cluster.wait_until_ready(wanted, _WAIT_SECONDS)
     for id in wanted:
         status = engine.statuses.of(id)

@@ -16,7 +16,7 @@ from tailrace.plan.bind import BoundQuery
 from tailrace.plan.expressions import Ref
 from tailrace.plan.keys import infer_keys
 from tailrace.plan.nodes import Node, Project, Scan
-from tailrace.plan.subqueries import scans
+from tailrace.plan.walk import scans
 from tailrace.sql.names import Name
 from tailrace.types.core import Column, Schema
 
@@ -101,7 +101,7 @@ def _asserted(schema: Schema, names: tuple[str, ...]) -> Schema:
 
 def _item(session: EngineSession, statement: Any, identity: Identity, **fields: Any) -> Item:
     plan = fields.get("plan")
-    below = frozenset() if plan is None else frozenset(scan.relation for scan in scans(plan))
+    below = frozenset() if plan is None else scans(plan)
     mentioned = frozenset() if plan is None else session.used()
     return Item(
         id=identity.id,

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from tailrace.catalog.items import Item
 from tailrace.engine import queries
-from tailrace.engine.context import Arguments
 from tailrace.engine.contents import wait_until_filled
+from tailrace.engine.context import Arguments
 from tailrace.engine.define import scan_of
 from tailrace.engine.rows import arrow_schema
 from tailrace.errors import NotNullViolation, SqlError, UnknownColumn

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -28,6 +29,7 @@ from tailrace.engine import system
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
+from tailrace.engine.sizes import Sizes
 from tailrace.engine.subscription import Change, Subscription
 from tailrace.ivm.views import Views
 from tailrace.plan.nodes import Scan
@@ -35,8 +37,8 @@ from tailrace.secret import Secret
 from tailrace.spark import configure
 from tailrace.state import checkpoint
 from tailrace.state.store import Store
+from tailrace.testing import defences
 from tailrace.ticks.cluster import Cluster
-from tailrace.ticks.log import TickLog
 from tailrace.ticks.loop import Loop, Pace
 from tailrace.ticks.recovery import recover
 from tailrace.ticks.status import Statuses
@@ -45,7 +47,14 @@ from tailrace.ticks.status import Statuses
 class Engine:
     """One data directory, opened.  Without `data_dir` everything is gone when the engine closes."""
 
-    def __init__(self, spark: SparkSession, data_dir: str | Path | None = None, *, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        data_dir: str | Path | None = None,
+        *,
+        pace: Pace | None = None,
+        sizes: Sizes | None = None,
+    ) -> None:
         self._temporary = data_dir is None
         self.directory = temporary_directory() if data_dir is None else Path(data_dir).absolute()
         self.database = Database(self.directory)
@@ -55,9 +64,10 @@ class Engine:
         self.views = Views(self.spark)
         state = self.directory / "state"
         state.mkdir(exist_ok=True)
-        self.store = Store(views=self.views, directory=state)
+        self.sizes = sizes or Sizes()
+        self.store = Store(views=self.views, directory=state, small_rows=self.sizes.small_rows)
         self.statuses = Statuses()
-        self.log = TickLog(self.database)
+        self.log = defences.open_tick_log(self.database)
         self.cluster = Cluster(store=self.store, log=self.log, statuses=self.statuses)
         self.catalog = Catalog()
         for item in system.items():
@@ -80,14 +90,20 @@ class Engine:
 
     # ── the catalog ──
 
-    def add(self, item: Item, secret: Secret | None = None) -> None:
-        """Makes `item` exist: in the catalog, durably, and in the tick loop."""
+    def add(self, *items: Item, secret: Secret | None = None, instead_of: Iterable[str] = ()) -> None:
+        """Makes items exist instead of others: in the catalog, durably, all or none; then in the tick loop."""
+        gone = set(instead_of)
         with self.lock:
-            catalog = self.catalog.with_item(item)
-            self.storage.add(item, secret)
+            catalog = self.catalog.without(gone)
+            for item in items:
+                catalog = catalog.with_item(item)
+            self.storage.add(*items, secret=secret, instead_of=gone)
             self.catalog = catalog
-        if item.kind in ("source", "table", "materialized view", "sink"):
-            self.loop.do(lambda: self.running.start(item))
+        if gone:
+            self.loop.do(lambda: self.running.stop(gone))
+        for item in items:
+            if item.kind in ("source", "table", "materialized view", "sink"):
+                self.loop.do(partial(self.running.start, item))
 
     def drop(self, ids: set[str]) -> None:
         with self.lock:

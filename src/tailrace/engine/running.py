@@ -12,9 +12,10 @@ from tailrace.engine import sinks, sources, system
 from tailrace.engine.define import Identity, scan_of
 from tailrace.errors import InternalError
 from tailrace.plan.nodes import Scan
-from tailrace.plan.subqueries import scans
+from tailrace.plan.walk import scans
 from tailrace.state.checkpoint import Frontiers
 from tailrace.statements.registry import parse_statement
+from tailrace.testing import defences
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, table_trace, upsert_trace
 from tailrace.types.core import BEGINNING, Tick
@@ -53,7 +54,7 @@ class Running:
                 self._start_source(item)
             case "materialized view":
                 assert item.plan is not None
-                reads = tuple(dict.fromkeys(scan.relation for scan in scans(item.plan)))
+                reads = tuple(sorted(scans(item.plan)))
                 self._engine.cluster.maintain(item.id, str(item.name), item.plan, reads)
             case "sink":
                 self._start_sink(item)
@@ -106,6 +107,7 @@ class Running:
             start=Tick(item.facts["start"]),
             kept=kept,
             written=written,
+            knows=defences.known_ticks(engine.log),
         )
         engine.statuses.note(item.id, "starting")
 

@@ -118,9 +118,13 @@ class EngineSession:
         *,
         if_not_exists: bool = False,
         or_replace: bool = False,
+        also: Callable[[Item], Sequence[Item]] = lambda _: (),
         secret: Secret | None = None,
     ) -> Result:
-        """What every CREATE does: the name must be free, the definition valid; then the item exists."""
+        """What every CREATE does: the name must be free, the definition valid; then the item exists.
+
+        `also`: items that come with it, all or none.
+        """
         engine = self.engine
         tag = f"CREATE {kind.upper()}"
         full = engine.catalog.full_name(name.parts)
@@ -135,8 +139,8 @@ class EngineSession:
             if existing.kind != kind:
                 raise WrongObjectType(f"{existing.name} is a {existing.kind} not a {kind}", position=name.position)
             engine.catalog.refuse_if_needed(existing, {existing.id})
-            engine.drop({existing.id})
-        engine.add(item, secret)
+        replaced = () if existing is None else (existing.id,)
+        engine.add(item, *also(item), secret=secret, instead_of=replaced)
         return Result(tag=tag)
 
     def notice(self, message: str, **fields: str) -> None:

@@ -20,6 +20,7 @@ from tailrace.sinks.kafka_definition import KafkaSinkDefinition
 from tailrace.statements import formats
 from tailrace.statements.contract import Result
 from tailrace.statements.sinks.kafka import KafkaTarget, SinkEnvelope, SinkKey
+from tailrace.testing import defences
 from tailrace.types.core import BEGINNING, Schema
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:
     connection = connections.kafka(engine, engine.catalog.resolve(target.connection.parts))
     identity = Identity(id=sink.id, name=sink.name, facts=sink.facts)
     definition = definition_of(engine, sink.statement, identity, relation, connection)
-    return KafkaSink(definition, engine.spark)
+    return KafkaSink(definition, engine.spark, engine.sizes.of_kafka_sinks, defences.of_kafka_sinks())
 
 
 def definition_of(

@@ -66,7 +66,6 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
     engine = session.engine
     full = engine.catalog.full_name(statement.name.parts)
     letters = FullName(full.database, full.schema, f"{full.item}_dead_letters")
-    made: list[Item] = []
 
     def define(identity: Identity) -> Item:
         origin = _kafka(statement)
@@ -74,14 +73,13 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
         topic = validate_topic(connection, origin.topic)
         start = resolve_start(connection, topic, start_of(origin.start_offset or None, origin.start_timestamp))
         facts = {"start": {str(p): o for p, o in start.items()}, "topic_id": topic.id}
-        made.append(item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts)))
-        return made[0]
+        return item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
 
-    result = session.create("source", statement.name, define, if_not_exists=statement.if_not_exists)
-    if made:
-        facts = {"dead_letters_of": made[0].id}
-        engine.add(dead_letters(made[0], Identity(id=engine.storage.next_id(), name=letters, facts=facts)))
-    return result
+    def also(source: Item) -> list[Item]:
+        facts = {"dead_letters_of": source.id}
+        return [dead_letters(source, Identity(id=engine.storage.next_id(), name=letters, facts=facts))]
+
+    return session.create("source", statement.name, define, if_not_exists=statement.if_not_exists, also=also)
 
 
 def item(session: EngineSession, statement: CreateSource, identity: Identity) -> Item:

@@ -18,7 +18,18 @@ from pyspark.sql.types import StructType
 from tailrace.catalog.items import DEFAULT_DATABASE, FullName, Item
 from tailrace.errors import SqlError
 from tailrace.plan.nodes import Scan
-from tailrace.types.core import BIGINT, BOOLEAN, DOUBLE, JSONB, MZ_TIMESTAMP, TEXT, TIMESTAMPTZ, ArrayOf, Column, SqlType
+from tailrace.types.core import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    JSONB,
+    MZ_TIMESTAMP,
+    TEXT,
+    TIMESTAMPTZ,
+    ArrayOf,
+    Column,
+    SqlType,
+)
 from tailrace.types.spark import ddl
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ class BytesDecoder:
 
     keyword: ClassVar[str] = "BYTES"
     is_single: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = True
 
     @property
     def schema(self) -> Schema:

@@ -1,7 +1,8 @@
 """How the bytes of a message become columns: as Spark SQL text, so that all of it runs on the JVM.
 
-A decoder is a value (`JsonDecoder()`, `CsvDecoder(names=("a", "b"))`): definitions that hold one compare by content.  It turns one
-expression of type binary into columns and a reason why not.  A new format is a new file and a line in decoders.py.
+A decoder is a value (`JsonDecoder()`, `CsvDecoder(names=("a", "b"))`): definitions that hold one compare by
+content.  It turns one expression of type binary into columns and a reason why not.  A new format is a new
+file and a line in decoders.py.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ SHOWN = 200
 class Decoded:
     """Spark SQL text over one binary expression.  Both parts are only looked at where that is not NULL.
 
-    `error` is the reason why the bytes cannot be decoded, or NULL; without one, every message can be.  Where it is
-    not NULL, `columns` may hold anything, but must not fail.
+    `error` is the reason why the bytes cannot be decoded, or NULL; without one, every message can be.  Where
+    it is not NULL, `columns` may hold anything, but must not fail.
     """
 
     columns: tuple[str, ...]
@@ -38,6 +39,9 @@ class Decoder(Protocol):
     is_single: ClassVar[bool]
     """One value and no fields: as a key, its column is called `key`."""
 
+    is_exact: ClassVar[bool]
+    """Messages with different bytes have different values."""
+
     @property
     def schema(self) -> Schema:
         """The columns it makes of a value, none of them nullable."""
@@ -48,7 +52,8 @@ class Decoder(Protocol):
     def surely_decodes(self, values: Sequence[bytes]) -> bool:
         """Whether all these can be decoded, if that is cheap to say on the driver.  False: Spark has to look.
 
-        Never True for bytes that `decoded` would refuse: a True saves the job that would look for dead letters.
+        Never True for bytes that `decoded` would refuse: a True saves the job that would look for dead
+        letters.
         """
 
 

@@ -1,5 +1,5 @@
-"""FORMAT CSV: one record a message (RFC 4180: quotes doubled inside quotes), all fields text, exactly as many as
-the source has columns."""
+"""FORMAT CSV: one record a message (RFC 4180: quotes doubled inside quotes), all fields text, exactly as many
+as the source has columns."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tailrace.formats.decode_contract import Decoded, as_text, decode_error
 from tailrace.formats.encode_scalars import literal
 from tailrace.types.core import TEXT, Column, Schema
 
+
 @dataclass(frozen=True, slots=True)
 class CsvDecoder:
     """One text column per name.  `WITH n COLUMNS` calls them `column1 … n`."""
@@ -20,6 +21,7 @@ class CsvDecoder:
 
     keyword: ClassVar[str] = "CSV"
     is_single: ClassVar[bool] = False
+    is_exact: ClassVar[bool] = False
 
     @staticmethod
     def with_columns(count: int, delimiter: str = ",") -> CsvDecoder:

@@ -1,8 +1,7 @@
 """FORMAT JSON: one JSON document (RFC 8259) in UTF-8 and nothing after it, kept as the text it is.
 
-Spark's JSON functions stop reading after the first value and forgive single quotes and NaN.  So the text is put into
-an array before a mark of our own, and read strictly: the mark is the second element if, and only if, the text is
-exactly one value.  To forge that, a message would have to contain the mark.
+What is a document is said by `tailrace_is_json` (functions.py), which every session that runs this text must
+have.
 """
 
 from __future__ import annotations
@@ -16,12 +15,8 @@ import orjson
 from tailrace.formats.decode_contract import Decoded, as_text, decode_error
 from tailrace.types.core import JSONB, Column, Schema
 
-_MARK = "5e1c9d6fb7a24f0c8d3e"
-
-_STRICTLY = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')"
-
-# The JVM's parser refuses numbers of more than 1000 digits and 1000 levels of nesting, which orjson takes.  No
-# shorter document has either.
+# The JVM's parser refuses numbers of more than 1000 digits and 1000 levels of nesting, which orjson takes.
+# No shorter document has either.
 _SURELY_WITHIN_LIMITS = 1000
 
 
@@ -31,6 +26,7 @@ class JsonDecoder:
 
     keyword: ClassVar[str] = "JSON"
     is_single: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = False
 
     @property
     def schema(self) -> Schema:
@@ -52,10 +48,8 @@ class JsonDecoder:
 
 
 def is_json(data: str) -> str:
-    """Whether a binary expression holds one JSON document; never NULL where the bytes are not."""
-    text = as_text(data)
-    elements = f"""from_json(concat('[', {text}, ',"{_MARK}"]'), 'array<string>', {_STRICTLY})"""
-    return f"(is_valid_utf8({text}) AND get({elements}, 1) <=> '{_MARK}')"
+    """Whether a binary expression holds one JSON document."""
+    return f"(is_valid_utf8({as_text(data)}) AND tailrace_is_json({data}))"
 
 
 def same_text(text: str) -> str:

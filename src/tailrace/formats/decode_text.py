@@ -16,6 +16,7 @@ class TextDecoder:
 
     keyword: ClassVar[str] = "TEXT"
     is_single: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = True
 
     @property
     def schema(self) -> Schema:

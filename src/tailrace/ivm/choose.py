@@ -26,7 +26,7 @@ from tailrace.plan.nodes import (
     Window,
     inputs,
 )
-from tailrace.plan.subqueries import has_subqueries, scans
+from tailrace.plan.walk import has_own_subquery, nodes
 from tailrace.state.layout import Layout
 from tailrace.state.store import Store
 
@@ -36,7 +36,7 @@ Arrange = Callable[[Node, tuple[Expression, ...]], Arranged]
 
 def choose(node: Node, store: Store, build: Build, arrange: Arrange) -> Operator:
     """The operator of `node`; `build` and `arrange` give those of the nodes below, shared where they exist."""
-    if has_subqueries(node):
+    if has_own_subquery(node):
         return _recompute(node, store, build)
     if linear.is_linear(node):
         return linear.build(node, build)
@@ -90,7 +90,7 @@ def _keyed(node: Node, rule: str, arrange: Arrange, keys: tuple[tuple[Expression
 
 
 def _recompute(node: Node, store: Store, build: Build) -> Operator:
-    found = {scan.relation: scan for scan in scans(node)}
+    found = {scan.relation: scan for scan in nodes(node) if isinstance(scan, Scan)}
     below = {relation: build(scan) for relation, scan in found.items()}
     trace = open_trace(store, f"{node!r} recomputed", Layout.of(node.schema))
     return Recompute(node=node, inputs=below, store=store, trace=trace)

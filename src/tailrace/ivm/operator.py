@@ -54,11 +54,16 @@ class Stateless:
         return ()
 
 
-def absorb(store: Store, trace: Trace, t: Tick, change: ZSet) -> None:
-    """Appends `change`, which covers everything from the trace's frontier to `t`.  One Spark job, or none."""
+def absorb(store: Store, trace: Trace, t: Tick, change: ZSet, *, consolidated: bool = False) -> None:
+    """Appends `change`, which covers everything from the trace's frontier to `t`.  One Spark job, or none.
+
+    `consolidated` says that it has each row once already.
+    """
     run = None
     if change.sql is not None:
-        run = store.materialize(change.sql, trace.layout, trace.upper, t, change.rows)
+        run = store.materialize(
+            change.sql, trace.layout, trace.upper, t, change.rows, consolidated=consolidated
+        )
     trace.append(t, run)
 
 

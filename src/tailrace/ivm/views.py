@@ -11,10 +11,12 @@ import itertools
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tailrace.spark import configure
@@ -27,6 +29,16 @@ _SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
 }
+
+
+@lru_cache(maxsize=1000)
+def _struct(schema: str) -> StructType:
+    return StructType.fromDDL(schema)  # asks the JVM
+
+
+def arrow_schema(schema: str) -> pa.Schema:
+    """The Arrow schema of Spark DDL, every field nullable."""
+    return to_arrow_schema(_struct(schema))
 
 
 class _Scratch(threading.local):
@@ -57,7 +69,7 @@ class Views:
 
     def add_arrow(self, table: pa.Table, schema: str) -> str:
         """A small table, held by the driver and part of the plan itself.  `schema` is Spark DDL."""
-        return self.add(self.small.createDataFrame(table, schema=StructType.fromDDL(schema)))
+        return self.add(self.small.createDataFrame(table, schema=_struct(schema)))
 
     def drop(self, name: str) -> None:
         self.large.catalog.dropGlobalTempView(name.removeprefix("global_temp."))

@@ -1,4 +1,6 @@
-"""Whether a relation only ever gains rows.  Then min, max and sinks without updates are cheap or even possible."""
+"""Whether a relation only ever gains rows.  Then min, max and sinks without updates are cheap or even
+possible.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ from tailrace.plan.nodes import (
     Window,
     inputs,
 )
-from tailrace.plan.walk import expressions, has_subquery
+from tailrace.plan.walk import has_own_subquery
 
 
 def is_append_only(node: Node) -> bool:
     """True if no row of the result is ever taken back while its inputs only gain rows."""
-    if any(has_subquery(expression) for expression in expressions(node)):
+    if has_own_subquery(node):
         return False
     match node:
         case Scan(append_only=append_only):

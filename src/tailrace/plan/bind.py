@@ -1,7 +1,8 @@
 """Queries: from sqlglot's tree, against the catalog, to the algebra of plan/nodes.py.
 
 `bind_query` is for a whole query, `bind_scalar` for an expression over given columns (SET, WHERE, DEFAULT,
-PARTITION BY).  Names are gone afterwards: what is left compares by content and can be rendered, explained, kept.
+PARTITION BY).  Names are gone afterwards: what is left compares by content and can be rendered, explained,
+kept.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ __all__ = [
 class BoundQuery:
     """A query's plan and how its result is shown.
 
-    The first `visible` columns of `node` are the result; the others only serve `order_by`, which is over all columns
-    of `node`.  `volatile` names the functions that give another value at another time, such as now(): a materialized
-    view must refuse them.
+    The first `visible` columns of `node` are the result; the others only serve `order_by`, which is over all
+    columns of `node`.  `volatile` names the functions that give another value at another time, such as now():
+    a materialized view must refuse them.
     """
 
     node: Node
@@ -64,11 +65,19 @@ class BoundQuery:
 
 
 def bind_query(
-    query: exp.Expression | str, names: Names, parameters: Sequence[SqlType | None] = ()
+    query: exp.Expr | str,
+    names: Names,
+    parameters: Sequence[SqlType | None] = (),
+    *,
+    targets: Sequence[SqlType] = (),
 ) -> BoundQuery:
-    """The plan of a query.  Types of parameters that are not given are inferred."""
+    """The plan of a query.  Types of parameters that are not given are inferred.
+
+    `targets`: for INSERT, the types of the columns that the result goes into.  Constants and parameters that
+    stand alone in a select list or in VALUES take these; everything else is left to `assign`.
+    """
     tree = parse_query(query) if isinstance(query, str) else query
-    context = Context(names, list(parameters))
+    context = Context(names, list(parameters), targets=tuple(targets))
     body = bind_body(tree, context, Place({}, None))
     node = rewrite(_with_canonical_json(body.node))
     return BoundQuery(
@@ -80,14 +89,14 @@ def bind_query(
     )
 
 
-def bind_node(query: exp.Expression, context: Context, place: Place) -> Node:
+def bind_node(query: exp.Expr, context: Context, place: Place) -> Node:
     """A query inside another: its order does not matter, unless a LIMIT has made it part of the meaning."""
     body = bind_body(query, context, place)
     return _visible(body.node, body.visible)
 
 
 def bind_scalar(
-    expression: exp.Expression | str,
+    expression: exp.Expr | str,
     schema: Schema,
     names: Names,
     parameters: Sequence[SqlType | None] = (),
@@ -95,10 +104,12 @@ def bind_scalar(
     relation: tuple[str, ...] = (),
     subqueries: bool = True,
 ) -> Expression:
-    """An expression over one row of `schema`, whose columns may be qualified by `relation`'s name or alias."""
+    """An expression over one row of `schema`, whose columns may be qualified by `relation`'s name or
+    alias.
+    """
     tree = parse_expression(expression) if isinstance(expression, str) else expression
     context = Context(names, list(parameters))
-    if not subqueries and tree.find(exp.Query) is not None:
+    if not subqueries and tree.find(exp.Query, exp.Values) is not None:
         raise NotSupported("subqueries are not allowed here")
     scope = Scope(fields_of(schema, relation), similar=names.similar)
     return ExpressionBinder(context, scope, Place({}, None)).bind(tree)
@@ -120,5 +131,3 @@ def _with_canonical_json(node: Node) -> Node:
     if isinstance(node, Project):
         return replace(node, expressions=tuple(canonical(e) for e in node.expressions))
     return Project(input=node, expressions=outputs, names=tuple(c.name for c in node.schema))
-
-

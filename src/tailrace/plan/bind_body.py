@@ -28,8 +28,10 @@ class Body:
     order_by: tuple[Order, ...] = ()
 
 
-def bind_body(query: exp.Expression, context: Context, place: Place) -> Body:
+def bind_body(query: exp.Expr, context: Context, place: Place) -> Body:
+    targets = context.take_targets()
     place = _with(query, context, place)
+    context.targets = targets
     match query:
         case exp.Select():
             from tailrace.plan.bind_select import SelectBinder
@@ -42,11 +44,13 @@ def bind_body(query: exp.Expression, context: Context, place: Place) -> Body:
         case exp.SetOperation():
             node = _set_operation(query, context, place)
         case _:
-            raise NotSupported(f"{type(query).__name__} queries not yet supported", position=position_of(query))
+            raise NotSupported(
+                f"{type(query).__name__} queries not yet supported", position=position_of(query)
+            )
     return limited(_ordered(node, query, context, place), query, context, place)
 
 
-def _with(query: exp.Expression, context: Context, place: Place) -> Place:
+def _with(query: exp.Expr, context: Context, place: Place) -> Place:
     ctes = query.args.get("with_")
     for cte in ctes.expressions if ctes is not None else ():
         from tailrace.plan.bind import bind_node
@@ -77,12 +81,17 @@ def bind_values(query: exp.Values, context: Context, place: Place) -> Node:
     """Constant rows; each column has the common type of its values."""
     scope = Scope([], parent=place.outer, similar=context.names.similar)
     binder = ExpressionBinder(context, scope, place, "VALUES")
-    rows = [[binder.bind(e) for e in row.expressions] for row in query.expressions]
+    targets = context.take_targets()
+    rows = [
+        [context.aimed(binder.bind(e), i, targets) for i, e in enumerate(row.expressions)]
+        for row in query.expressions
+    ]
     if len({len(row) for row in rows}) > 1:
         raise SyntaxFailure("VALUES lists must all be the same length", position=position_of(query))
     columns = [binder.unified(list(column), "VALUES") for column in zip(*rows, strict=True)]
     schema = tuple(
-        Column(f"column{i + 1}", column[0].type, any(e.nullable for e in column)) for i, column in enumerate(columns)
+        Column(f"column{i + 1}", column[0].type, any(e.nullable for e in column))
+        for i, column in enumerate(columns)
     )
     return Values(rows=tuple(zip(*columns, strict=True)), schema=schema)
 
@@ -90,6 +99,7 @@ def bind_values(query: exp.Values, context: Context, place: Place) -> Node:
 def _set_operation(query: exp.SetOperation, context: Context, place: Place) -> Node:
     from tailrace.plan.bind import bind_node
 
+    context.take_targets()
     word = type(query).__name__.upper()
     sides = [bind_node(side, context, place) for side in (query.this, query.expression)]
     if len(sides[0].schema) != len(sides[1].schema):
@@ -110,7 +120,7 @@ def _branches(node: Node) -> tuple[Node, ...]:
 
 
 def _matched(
-    sides: list[Node], word: str, context: Context, query: exp.Expression, *, canonically: bool
+    sides: list[Node], word: str, context: Context, query: exp.Expr, *, canonically: bool
 ) -> list[Node]:
     """Both sides with the same types."""
     types = []
@@ -134,7 +144,7 @@ def _as_types(node: Node, types: Sequence[object], context: Context, canonically
     return Project(input=node, expressions=tuple(outputs), names=tuple(c.name for c in node.schema))
 
 
-def _ordered(node: Node, query: exp.Expression, context: Context, place: Place) -> Body:
+def _ordered(node: Node, query: exp.Expr, context: Context, place: Place) -> Body:
     """ORDER BY behind VALUES or a set operation: by the result's columns, or expressions over them."""
     order = query.args.get("order")
     if order is None:
@@ -149,7 +159,7 @@ def _ordered(node: Node, query: exp.Expression, context: Context, place: Place) 
     return Body(node=node, visible=len(node.schema), order_by=tuple(orders))
 
 
-def ordinal(node: exp.Expression, width: int, clause: str) -> int | None:
+def ordinal(node: exp.Expr, width: int, clause: str) -> int | None:
     """`ORDER BY 2`: the place of a column, counted from 0."""
     if not (isinstance(node, exp.Literal) and not node.is_string):
         return None
@@ -157,12 +167,14 @@ def ordinal(node: exp.Expression, width: int, clause: str) -> int | None:
         raise SyntaxFailure(f"non-integer constant in {clause}", position=position_of(node))
     if not 1 <= int(node.this) <= width:
         raise InvalidOption(
-            f"{clause} position {node.this} is not in select list", position=position_of(node), sqlstate="42P10"
+            f"{clause} position {node.this} is not in select list",
+            position=position_of(node),
+            sqlstate="42P10",
         )
     return int(node.this) - 1
 
 
-def limited(body: Body, query: exp.Expression, context: Context, place: Place) -> Body:
+def limited(body: Body, query: exp.Expr, context: Context, place: Place) -> Body:
     """LIMIT and OFFSET make the order part of the meaning."""
     limit = _count(query.args.get("limit"), "LIMIT", context, place)
     offset = _count(query.args.get("offset"), "OFFSET", context, place) or 0
@@ -172,7 +184,7 @@ def limited(body: Body, query: exp.Expression, context: Context, place: Place) -
     return replace(body, node=node)
 
 
-def _count(clause: exp.Expression | None, word: str, context: Context, place: Place) -> int | None:
+def _count(clause: exp.Expr | None, word: str, context: Context, place: Place) -> int | None:
     if clause is None:
         return None
     binder = ExpressionBinder(context, Scope([], similar=context.names.similar), place, word)

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlglot import exp
 
 from tailrace.errors import GroupingFailure, NotSupported, SyntaxFailure, UnknownFunction
+from tailrace.plan.bind_contract import Binder
 from tailrace.plan.bind_windows import frame_text, named_window
 from tailrace.plan.build import call, canonical
-from tailrace.plan.context import Pending
-from tailrace.plan.expressions import AggregateCall, Expression, Literal, Order, ScalarSubquery, WindowCall
-from tailrace.plan.functions.aggregates import aggregate_candidates
+from tailrace.plan.context import pending, refs
+from tailrace.plan.expressions import (
+    AggregateCall,
+    Call,
+    Expression,
+    Literal,
+    Order,
+    ScalarSubquery,
+    WindowCall,
+)
+from tailrace.plan.functions.aggregates import AggregateFunction, aggregate_candidates
 from tailrace.plan.functions.conditional import COALESCE
+from tailrace.plan.functions.entry import substituted
 from tailrace.plan.functions.nested import MAP
 from tailrace.plan.functions.registry import candidates
 from tailrace.plan.functions.resolve import resolve
-from tailrace.plan.functions.tables import table_candidates
-from tailrace.plan.functions.windows import IGNORE_NULLS, window_candidates
+from tailrace.plan.functions.tables import TableFunction, table_candidates
+from tailrace.plan.functions.windows import IGNORE_NULLS, WindowFunction, window_candidates
+from tailrace.plan.nodes import Aggregate
 from tailrace.plan.syntax.expressions import position_of
-from tailrace.types.core import BOOLEAN, INTEGER, JSONB, TEXT, UNKNOWN, MapOf, Numeric, SqlType
-
-if TYPE_CHECKING:
-    from tailrace.plan.bind_expressions import ExpressionBinder
+from tailrace.types.core import (
+    BOOLEAN,
+    INTEGER,
+    JSONB,
+    TEXT,
+    UNKNOWN,
+    ArrayOf,
+    ListOf,
+    MapOf,
+    Numeric,
+    SqlType,
+)
 
 
 @dataclass(slots=True)
@@ -42,21 +61,19 @@ class Collected:
     aggregates: list[AggregateCall] = field(default_factory=list)
     windows: list[WindowCall] = field(default_factory=list)
     sets: list[SetCall] = field(default_factory=list)
-    named_windows: dict[str, exp.Expression] = field(default_factory=dict)
+    named_windows: dict[str, exp.Expr] = field(default_factory=dict)
 
-    def number(self, kind: str, item: AggregateCall | WindowCall) -> Pending:
-        items: list[AggregateCall | WindowCall] = self.aggregates if kind == "aggregate" else self.windows  # type: ignore[assignment]
+    def number(self, kind: str, item: AggregateCall | WindowCall) -> Expression:
+        items: list[Any] = self.aggregates if kind == "aggregate" else self.windows
         if item not in items:
             items.append(item)
-        return Pending(kind=kind, number=items.index(item), type=item.type, nullable=item.nullable)
+        return pending(kind, items.index(item), item.type, item.nullable)
 
 
-
-
-class Calls:
+class Calls(Binder):
     """The part of the expression binder for calls."""
 
-    def call(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def call(self, node: exp.Anonymous) -> Expression:
         name = node.name
         special = getattr(self, "_call_" + name.replace("[]", "_brackets").replace("(query)", "_query"), None)
         if special is not None:
@@ -72,7 +89,7 @@ class Calls:
                 raise SyntaxFailure(f"{name} is not an aggregate function", sqlstate="42809")
         return self.function(name, [self.bind(argument) for argument in node.expressions])
 
-    def function(self: ExpressionBinder, name: str, arguments: list[Expression]) -> Expression:
+    def function(self, name: str, arguments: list[Expression]) -> Expression:
         """An ordinary function applied.  Raises `function f(integer) does not exist`."""
         found = resolve(candidates(name), [a.type for a in arguments])
         if found is None:
@@ -86,41 +103,41 @@ class Calls:
         arguments = [self.context.coerce(a, t) for a, t in zip(arguments, targets, strict=True)]
         return call(entry.id, arguments, result)
 
-    def session_constant(self: ExpressionBinder, name: str, arguments: list[Expression]) -> Expression | None:
+    def session_constant(self, name: str, arguments: list[Expression]) -> Expression | None:
         """`current_database()`, `version()`, …: constants that the session knows, if it does."""
         answer = getattr(self.context.names, "session_value", None)
         value = answer(name) if answer is not None and not arguments else None
         return None if value is None else Literal(text=value, type=TEXT)
 
-    def _call_coalesce(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_coalesce(self, node: exp.Anonymous) -> Expression:
         values = self.unified([self.bind(e) for e in node.expressions], "COALESCE")
         result = call(COALESCE, values, values[0].type)
         never_null = any(not v.nullable for v in values)
         return _not_null(result) if never_null else result
 
-    def _call_greatest(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_greatest(self, node: exp.Anonymous) -> Expression:
         values = self.unified([self.bind(e) for e in node.expressions], node.name.upper())
         result = call(node.name, values, values[0].type)
         return _not_null(result) if any(not v.nullable for v in values) else result
 
     _call_least = _call_greatest
 
-    def _call_concat(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_concat(self, node: exp.Anonymous) -> Expression:
         """Takes anything, as text."""
         values = [self.context.coerce(self.bind(e), TEXT) for e in node.expressions]
         return self.function(node.name, values)
 
     _call_concat_ws = _call_concat
 
-    def _call_mz_now(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_mz_now(self, node: exp.Anonymous) -> Expression:
         raise NotSupported("mz_now() not yet supported")
 
-    def _call_array_brackets(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_array_brackets(self, node: exp.Anonymous) -> Expression:
         word = node.name.removesuffix("[]").upper()
         if not node.expressions:
             raise SyntaxFailure(
                 f"cannot determine type of empty {word.lower()}",
-                hint=f"Explicitly cast to the desired type, for example {word}[]::integer{'[]' if word == 'ARRAY' else ' list'}.",
+                hint=f"Explicitly cast to the desired type, for example {word}[]::{_example(word)}.",
                 sqlstate="42P18",
             )
         values = self.unified([self.bind(e) for e in node.expressions], word)
@@ -128,7 +145,7 @@ class Calls:
 
     _call_list_brackets = _call_array_brackets
 
-    def _call_map_brackets(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_map_brackets(self, node: exp.Anonymous) -> Expression:
         if not node.expressions:
             raise SyntaxFailure("cannot determine type of empty map", sqlstate="42P18")
         keys = [self.context.coerce(self.bind(e), TEXT) for e in node.expressions[::2]]
@@ -137,11 +154,8 @@ class Calls:
         members = [part for pair in zip(keys, values, strict=True) for part in pair]
         return call(MAP, members, MapOf(values[0].type))
 
-    def _call_array_query(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_array_query(self, node: exp.Anonymous) -> Expression:
         """`ARRAY(SELECT …)`: its rows in a fixed order; none: an empty array."""
-        from tailrace.plan.nodes import Aggregate
-        from tailrace.plan.context import refs
-
         query = self.subquery(node.expressions[0].this)
         name = "list_agg" if node.name.startswith("list") else "array_agg"
         found = resolve(aggregate_candidates(name), [query.schema[0].type])
@@ -151,20 +165,22 @@ class Calls:
         collected = AggregateCall(function=entry.id, arguments=refs(query)[:1], type=result, nullable=True)
         node_ = Aggregate(input=query, group_by=(), aggregates=(collected,), names=("array",))
         return _not_null(
-            call(COALESCE, (ScalarSubquery(query=node_, type=result), Literal(text="{}", type=result)), result)
+            call(
+                COALESCE, (ScalarSubquery(query=node_, type=result), Literal(text="{}", type=result)), result
+            )
         )
 
     _call_list_query = _call_array_query
 
-    def _call_to_jsonb(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_to_jsonb(self, node: exp.Anonymous) -> Expression:
         (argument,) = node.expressions
         return self.as_jsonb(self.bind(argument))
 
-    def as_jsonb(self: ExpressionBinder, value: Expression) -> Expression:
+    def as_jsonb(self, value: Expression) -> Expression:
         value = self.context.settled(value)
         return value if value.type == JSONB else call("to_jsonb", (value,), JSONB)
 
-    def _call_jsonb_build_object(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_jsonb_build_object(self, node: exp.Anonymous) -> Expression:
         if len(node.expressions) % 2:
             raise SyntaxFailure("argument list must have even number of elements", sqlstate="22023")
         parts = [self.bind(e) for e in node.expressions]
@@ -172,16 +188,16 @@ class Calls:
             parts[i] = self.as_jsonb(part) if i % 2 else self.context.coerce(part, TEXT)
         return call("jsonb_build_object", parts, JSONB)
 
-    def _call_jsonb_build_array(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def _call_jsonb_build_array(self, node: exp.Anonymous) -> Expression:
         return call("jsonb_build_array", [self.as_jsonb(self.bind(e)) for e in node.expressions], JSONB)
 
-    def aggregate(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def aggregate(self, node: exp.Anonymous) -> Expression:
         """An aggregate of the query that this clause belongs to."""
         if self.collected is None:
             raise GroupingFailure(f"aggregate functions are not allowed in {self.clause}")
         return self.collected.number("aggregate", self.aggregate_call(node))
 
-    def aggregate_call(self: ExpressionBinder, node: exp.Anonymous) -> AggregateCall:
+    def aggregate_call(self, node: exp.Anonymous) -> AggregateCall:
         inner = self.without_collecting("aggregate function calls")
         arguments = [inner.bind(argument) for argument in node.expressions]
         if node.name in ("jsonb_agg", "jsonb_object_agg") and arguments:
@@ -205,21 +221,23 @@ class Calls:
             order_by=() if order is None else tuple(inner.order(part) for part in order.expressions),
         )
 
-    def _aggregated(self: ExpressionBinder, argument: Expression, target: SqlType) -> Expression:
+    def _aggregated(self, argument: Expression, target: SqlType) -> Expression:
         """An aggregate takes a numeric of any scale as it is: sums of few digits are cheaper."""
         if isinstance(argument.type, Numeric) and isinstance(target, Numeric):
             return argument
         return canonical(self.context.settled(self.context.coerce(argument, target)))
 
-    def without_collecting(self: ExpressionBinder, clause: str) -> ExpressionBinder:
+    def without_collecting(self, clause: str) -> Calls:
         """A binder of the same scope in which no aggregate may stand."""
         return type(self)(self.context, self.scope, self.place, clause)
 
-    def order(self: ExpressionBinder, node: exp.Ordered) -> Order:
+    def order(self, node: exp.Ordered) -> Order:
         by = canonical(self.bind_typed(node.this))
-        return Order(by=by, descending=bool(node.args.get("desc")), nulls_first=bool(node.args.get("nulls_first")))
+        return Order(
+            by=by, descending=bool(node.args.get("desc")), nulls_first=bool(node.args.get("nulls_first"))
+        )
 
-    def window(self: ExpressionBinder, node: exp.Window) -> Expression:
+    def window(self, node: exp.Window) -> Expression:
         if self.collected is None:
             raise SyntaxFailure(f"window functions are not allowed in {self.clause}", sqlstate="42P20")
         window = named_window(node, self.collected.named_windows)
@@ -228,9 +246,13 @@ class Calls:
         if function.args.get("filter") is not None or function.args.get("distinct"):
             raise NotSupported("FILTER and DISTINCT in window functions not yet supported")
         partition = [canonical(self.bind_typed(e)) for e in window.args.get("partition_by") or ()]
-        orders = [self.order(part) for part in (window.args["order"].expressions if window.args.get("order") else ())]
-        entries = window_candidates(function.name)
-        found = resolve(entries or aggregate_candidates(function.name), [a.type for a in arguments])
+        orders = [
+            self.order(part)
+            for part in (window.args["order"].expressions if window.args.get("order") else ())
+        ]
+        entries: list[WindowFunction | AggregateFunction] = [*window_candidates(function.name)]
+        entries = entries or [*aggregate_candidates(function.name)]
+        found = resolve(entries, [a.type for a in arguments])
         if found is None:
             raise no_function(function.name, arguments)
         entry, targets, result = found
@@ -246,7 +268,7 @@ class Calls:
         )
         return self.collected.number("window", item)
 
-    def set_returning(self: ExpressionBinder, node: exp.Anonymous) -> Expression:
+    def set_returning(self, node: exp.Anonymous) -> Expression:
         if self.collected is None or self.clause != "SELECT":
             raise NotSupported(
                 f"set-returning functions are not allowed in {self.clause}", position=position_of(node)
@@ -255,13 +277,9 @@ class Calls:
         if len(item.columns) != 1:
             raise NotSupported(f"{node.name} with several columns in a select list not yet supported")
         self.collected.sets.append(item)
-        return Pending(  # type: ignore[return-value]
-            kind="set", number=len(self.collected.sets) - 1, type=item.columns[0][1], nullable=True
-        )
+        return pending("set", len(self.collected.sets) - 1, item.columns[0][1], True)
 
-    def set_call(self: ExpressionBinder, name: str, arguments: list[Expression]) -> SetCall:
-        from tailrace.plan.functions.entry import VARIABLE, substituted
-
+    def set_call(self, name: str, arguments: list[Expression]) -> SetCall:
         entries = table_candidates(name)
         found = resolve([_AsOverload(entry) for entry in entries], [a.type for a in arguments])
         if found is None:
@@ -270,22 +288,19 @@ class Calls:
         arguments = [self.context.coerce(a, t) for a, t in zip(arguments, targets, strict=True)]
         variable = _element(targets)
         columns = tuple((n, substituted(t, variable) if variable else t) for n, t in overload.entry.columns)
-        assert all(type != VARIABLE for _, type in columns)
         return SetCall(overload.entry.id, tuple(arguments), columns)
 
 
 class _AsOverload:
     """A set-returning function seen as something to resolve."""
 
-    def __init__(self, entry: object) -> None:
+    def __init__(self, entry: TableFunction) -> None:
         self.entry = entry
-        self.arguments: tuple[SqlType, ...] = entry.arguments  # type: ignore[attr-defined]
+        self.arguments: tuple[SqlType, ...] = entry.arguments
         self.result: SqlType = INTEGER
 
 
 def _element(targets: tuple[SqlType, ...]) -> SqlType | None:
-    from tailrace.types.core import ArrayOf, ListOf
-
     for target in targets:
         match target:
             case ArrayOf(element=element) | ListOf(element=element) | MapOf(value=element):
@@ -293,17 +308,18 @@ def _element(targets: tuple[SqlType, ...]) -> SqlType | None:
     return None
 
 
-def _not_null(expression: Expression) -> Expression:
-    from dataclasses import replace
+def _not_null(call: Call) -> Expression:
+    return replace(call, nullable=False)
 
-    return replace(expression, nullable=False)  # type: ignore[arg-type,call-arg]
+
+def _example(word: str) -> str:
+    return "integer[]" if word == "ARRAY" else "integer list"
 
 
 def no_function(name: str, arguments: list[Expression]) -> UnknownFunction:
     types = ", ".join("unknown" if a.type == UNKNOWN else str(a.type) for a in arguments)
     return UnknownFunction(
         f"function {name}({types}) does not exist",
-        hint="No function matches the given name and argument types. You might need to add explicit type casts.",
+        hint="No function matches the given name and argument types. "
+        "You might need to add explicit type casts.",
     )
-
-

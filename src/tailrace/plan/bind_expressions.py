@@ -13,11 +13,9 @@ from tailrace.plan.bind_operators import Operators
 from tailrace.plan.bind_subqueries import Subqueries
 from tailrace.plan.build import call, conjunction, negation
 from tailrace.plan.coercion import can_cast, common_type
-from tailrace.plan.context import Context, Pending, Place
 from tailrace.plan.expressions import Case, Expression, Literal
 from tailrace.plan.functions.nested import FIELD, ROW
 from tailrace.plan.functions.operators import OR
-from tailrace.plan.scope import Scope
 from tailrace.plan.syntax.expressions import position_of
 from tailrace.plan.type_names import resolve_type
 from tailrace.plan.values import RANGES
@@ -27,7 +25,6 @@ from tailrace.types.core import (
     INTEGER,
     JSONB,
     NUMERIC,
-    TEXT,
     UNKNOWN,
     ArrayOf,
     Char,
@@ -41,16 +38,9 @@ from tailrace.types.core import (
 
 
 class ExpressionBinder(Operators, Calls, Subqueries):
-    """Binds expressions of one clause.  `calls` collects aggregates and window functions where they may stand."""
+    """Binds all kinds of expressions; the larger families are in the files of its bases."""
 
-    def __init__(self, context: Context, scope: Scope, place: Place, clause: str = "expression") -> None:
-        self.context = context
-        self.scope = scope
-        self.place = place
-        self.clause = clause
-        self.collected = None
-
-    def bind(self, node: exp.Expression) -> Expression:
+    def bind(self, node: exp.Expr) -> Expression:
         """The bound expression; its type may be unknown.  Errors say where in the statement they are."""
         try:
             return self._bind(node)
@@ -59,17 +49,17 @@ class ExpressionBinder(Operators, Calls, Subqueries):
                 error.position = position_of(node)
             raise
 
-    def _bind(self, node: exp.Expression) -> Expression:
+    def _bind(self, node: exp.Expr) -> Expression:
         handler = _HANDLERS.get(type(node))
         if handler is None:
             raise NotSupported(f"{type(node).__name__.lower()} expressions not yet supported")
         return handler(self, node)
 
-    def bind_typed(self, node: exp.Expression) -> Expression:
+    def bind_typed(self, node: exp.Expr) -> Expression:
         """As `bind`, but never of unknown type."""
         return self.context.settled(self.bind(node))
 
-    def bind_as(self, node: exp.Expression, type: SqlType, what: str) -> Expression:
+    def bind_as(self, node: exp.Expr, type: SqlType, what: str) -> Expression:
         """An expression that must be of this type, e.g. the boolean of a WHERE."""
         bound = self.bind(node)
         if not can_cast(bound.type, type, "implicit"):
@@ -179,7 +169,9 @@ class ExpressionBinder(Operators, Calls, Subqueries):
 
     def field(self, value: Expression, name: str) -> Expression:
         if not isinstance(value.type, Record):
-            raise TypeMismatch(f'column notation .{name} applied to type {value.type}, which is not a composite type')
+            raise TypeMismatch(
+                f"column notation .{name} applied to type {value.type}, which is not a composite type"
+            )
         for i, column in enumerate(value.type.fields):
             if column.name == name:
                 return call(FIELD, (value, Literal(text=str(i), type=INTEGER)), column.type)
@@ -216,11 +208,11 @@ def number(text: str) -> Literal:
     return Literal(text=text, type=NUMERIC)
 
 
-def _null(binder: ExpressionBinder, node: exp.Expression) -> Expression:
+def _null(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     return Literal(text=None, type=UNKNOWN)
 
 
-def _boolean(binder: ExpressionBinder, node: exp.Expression) -> Expression:
+def _boolean(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     return Literal(text="true" if node.this else "false", type=BOOLEAN)
 
 
@@ -259,5 +251,3 @@ _HANDLERS: dict[type, Callable[[Any, Any], Expression]] = {
     exp.Subquery: ExpressionBinder.scalar_subquery,
     exp.Exists: ExpressionBinder.exists,
 }
-
-

@@ -1,4 +1,6 @@
-"""FROM: relations, views in place, subqueries, joins and set-returning functions, as one node and its fields."""
+"""FROM: relations, views in place, subqueries, joins and set-returning functions, as one node and its
+fields.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ class FromBinder:
         return source
 
     def _item(
-        self, item: exp.Expression, left: Source | None, kind: JoinKind, condition: exp.Join | None
+        self, item: exp.Expr, left: Source | None, kind: JoinKind, condition: exp.Join | None
     ) -> Source:
         """One item of FROM, joined to what stands left of it."""
         if isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous):
@@ -61,7 +63,7 @@ class FromBinder:
         right = self._source(item)
         return right if left is None else self._joined(left, right, kind, condition)
 
-    def _source(self, item: exp.Expression) -> Source:
+    def _source(self, item: exp.Expr) -> Source:
         match item:
             case exp.Table():
                 return self._relation(item)
@@ -74,21 +76,23 @@ class FromBinder:
                 left = self._item(item.this, None, "inner", None)
                 return self._item(item.expression, left, "inner" if kind == "cross" else kind, item)
             case _:
-                raise NotSupported(f"{type(item).__name__} in FROM not yet supported", position=position_of(item))
+                raise NotSupported(
+                    f"{type(item).__name__} in FROM not yet supported", position=position_of(item)
+                )
 
-    def _subquery(self, item: exp.Expression, outer: Scope | None) -> Node:
+    def _subquery(self, item: exp.Expr, outer: Scope | None) -> Node:
         from tailrace.plan.bind import bind_node
 
         return bind_node(item.this, self.context, Place(self.place.ctes, outer))
 
-    def _named(self, node: Node, item: exp.Expression, name: str) -> Source:
+    def _named(self, node: Node, item: exp.Expr, name: str) -> Source:
         alias = item.args.get("alias")
         if alias is None:
             return Source(node, fields_of(node.schema, ()))
         node = renamed(node, [c.name for c in alias.args.get("columns") or ()], alias.this.name)
         return Source(node, fields_of(node.schema, (alias.this.name,)))
 
-    def _aliased(self, source: Source, item: exp.Expression) -> Source:
+    def _aliased(self, source: Source, item: exp.Expr) -> Source:
         """A join in parentheses, possibly with a name of its own."""
         if item.args.get("alias") is None:
             return source
@@ -131,7 +135,9 @@ class FromBinder:
         binder = ExpressionBinder(self.context, scope, self.place, "JOIN conditions")
         return binder.bind_as(join.args["on"], BOOLEAN, "JOIN/ON")
 
-    def _using(self, left: Source, right: Source, fields: list[Field], kind: JoinKind, join: exp.Join) -> Source:
+    def _using(
+        self, left: Source, right: Source, fields: list[Field], kind: JoinKind, join: exp.Join
+    ) -> Source:
         """USING and NATURAL: columns of the same name are equal, and stand in the result once, in front."""
         names = [i.name for i in join.args.get("using") or ()] or _common_names(left.fields, right.fields)
         width = len(left.node.schema)
@@ -149,7 +155,11 @@ class FromBinder:
         return self._merged(node, fields, merged, kind)
 
     def _merged(
-        self, node: Node, fields: list[Field], merged: list[tuple[str, Expression, Expression]], kind: JoinKind
+        self,
+        node: Node,
+        fields: list[Field],
+        merged: list[tuple[str, Expression, Expression]],
+        kind: JoinKind,
     ) -> Source:
         from tailrace.plan.build import call
         from tailrace.plan.functions.conditional import COALESCE
@@ -174,9 +184,7 @@ class FromBinder:
             node = Project(input=node, expressions=tuple(outputs), names=names_[: len(outputs)])
         return Source(node, [*first, *rest])
 
-    def _lateral(
-        self, item: exp.Expression, left: Source, kind: JoinKind, join: exp.Join | None
-    ) -> Source:
+    def _lateral(self, item: exp.Expr, left: Source, kind: JoinKind, join: exp.Join | None) -> Source:
         if kind not in ("inner", "left"):
             raise NotSupported(f"{kind.upper()} JOIN LATERAL not yet supported", position=position_of(item))
         scope = Scope(left.fields, parent=self.place.outer, similar=self.context.names.similar)
@@ -209,7 +217,9 @@ class FromBinder:
             names = [alias.this.name]
         columns = [replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns)]
         if kind in ("right", "full"):
-            raise NotSupported(f"{kind.upper()} JOIN with a function not yet supported", position=position_of(table))
+            raise NotSupported(
+                f"{kind.upper()} JOIN with a function not yet supported", position=position_of(table)
+            )
         node: Node = FlatMap(
             input=base.node,
             function=function,
@@ -218,7 +228,10 @@ class FromBinder:
             outer=kind == "left",
         )
         relation = (alias.this.name if alias is not None else call.name,)
-        fields = [*base.fields, *fields_of(node.schema[len(base.node.schema) :], relation, len(base.node.schema))]
+        fields = [
+            *base.fields,
+            *fields_of(node.schema[len(base.node.schema) :], relation, len(base.node.schema)),
+        ]
         return self._filtered(Source(node, fields), kind, join)
 
     def _filtered(self, source: Source, kind: JoinKind, join: exp.Join | None) -> Source:
@@ -234,7 +247,9 @@ class FromBinder:
         """`FROM f(x)` of an ordinary function: one row with its value."""
         name = table.this.name
         if not candidates(name) or aggregate_candidates(name):
-            raise UnknownColumn(f'function "{name}" does not exist', sqlstate="42883", position=position_of(table))
+            raise UnknownColumn(
+                f'function "{name}" does not exist', sqlstate="42883", position=position_of(table)
+            )
         value = self.context.settled(binder.bind(table.this))
         alias = table.args.get("alias")
         columns = [c.name for c in alias.args.get("columns") or ()] if alias is not None else []
@@ -273,7 +288,9 @@ def _only(fields: Sequence[Field], name: str, join: exp.Join) -> Field:
             f'column "{name}" specified in USING clause does not exist', position=position_of(join)
         )
     if len(matches) > 1:
-        raise AmbiguousColumn(f'common column name "{name}" appears more than once', position=position_of(join))
+        raise AmbiguousColumn(
+            f'common column name "{name}" appears more than once', position=position_of(join)
+        )
     return matches[0]
 
 
@@ -283,6 +300,6 @@ def _distinct_names(left: Sequence[Field], right: Sequence[Field], join: exp.Joi
     if both:
         name = next(iter(both))[-1]
         position = position_of(join.expression) if join is not None else None
-        raise DuplicateObject(f'table name "{name}" specified more than once', sqlstate="42712", position=position)
-
-
+        raise DuplicateObject(
+            f'table name "{name}" specified more than once', sqlstate="42712", position=position
+        )

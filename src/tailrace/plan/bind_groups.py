@@ -1,8 +1,8 @@
 """GROUP BY: which expressions group, the nodes that group by them, and what may stand above them.
 
-Below the Aggregate stands a Project with the grouped expressions first and the aggregates' arguments behind them, so
-that groups are places, and one pass over a row computes all that is needed of it.  GROUPING SETS, ROLLUP and CUBE
-are a UNION ALL of aggregates.
+Below the Aggregate stands a Project with the grouped expressions first and the aggregates' arguments behind
+them, so that groups are places, and one pass over a row computes all that is needed of it.  GROUPING SETS,
+ROLLUP and CUBE are a UNION ALL of aggregates.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from sqlglot import exp
 from tailrace.errors import GroupingFailure, UnknownColumn
 from tailrace.plan.bind_body import ordinal
 from tailrace.plan.build import canonical
-from tailrace.plan.context import Pending, refs
+from tailrace.plan.context import as_pending, refs
 from tailrace.plan.expressions import AggregateCall, Expression, Literal, OuterRef, Ref
 from tailrace.plan.nodes import Aggregate, Node, Project, Union
+from tailrace.plan.outer import with_outer_refs
 from tailrace.plan.scope import Scope
 from tailrace.plan.syntax.expressions import position_of
-from tailrace.plan.walk import aggregate_with, subexpressions, subquery, with_children
-from tailrace.plan.outer import with_outer_refs
+from tailrace.plan.walk import aggregate_with, subexpressions, with_children, with_subquery
 
 if TYPE_CHECKING:
     from tailrace.plan.bind_select import SelectBinder
@@ -60,12 +60,12 @@ class Grouping:
             made[chosen.index(i)] if i in chosen else Literal(text=None, type=e.type)
             for i, e in enumerate(self.expressions)
         ]
-        return Project(
-            input=node, expressions=(*groups, *made[len(chosen) :]), names=(*self.names, *labels)
-        )
+        return Project(input=node, expressions=(*groups, *made[len(chosen) :]), names=(*self.names, *labels))
 
     def replaced(self, scope: Scope) -> Callable[[Expression], Expression]:
-        """Rewrites what stands above: grouped expressions and aggregates become columns, others are refused."""
+        """Rewrites what stands above: grouped expressions and aggregates become columns, others are
+        refused.
+        """
         always = set(self.sets[0]).intersection(*self.sets[1:]) if self.sets else set()
 
         def group(expression: Expression) -> Ref | None:
@@ -78,15 +78,13 @@ class Grouping:
             found = group(expression)
             if found is not None:
                 return found
-            match expression:
-                case Pending(kind="aggregate", number=number):
-                    place = len(self.expressions) + number
-                    return Ref(index=place, type=expression.type, nullable=expression.nullable)
-                case Ref(index=index):
-                    raise _ungrouped(scope, index)
-            query = subquery(expression)
-            if query is not None:
-                expression = replace(expression, query=with_outer_refs(query, outer))  # type: ignore[call-arg]
+            waiting = as_pending(expression)
+            if waiting is not None and waiting.kind == "aggregate":
+                place = len(self.expressions) + waiting.number
+                return Ref(index=place, type=waiting.type, nullable=waiting.nullable)
+            if isinstance(expression, Ref):
+                raise _ungrouped(scope, expression.index)
+            expression = with_subquery(expression, lambda query: with_outer_refs(query, outer))
             return with_children(expression, change)
 
         def outer(ref: OuterRef) -> Expression:
@@ -100,7 +98,8 @@ class Grouping:
 
 def _ungrouped(scope: Scope, index: int) -> GroupingFailure:
     return GroupingFailure(
-        f'column "{scope.describe(index)}" must appear in the GROUP BY clause or be used in an aggregate function',
+        f'column "{scope.describe(index)}" must appear in the GROUP BY clause'
+        " or be used in an aggregate function",
         position=scope.positions.get(index),
     )
 
@@ -131,18 +130,20 @@ class _Binder:
     outputs: list[Expression]
     names: list[str]
 
-    def place(self, node: exp.Expression) -> int:
+    def place(self, node: exp.Expr) -> int:
         """The place of one grouped expression among all of them."""
         expression, name = self._expression(node)
         expression = canonical(expression)
-        if any(isinstance(part, Pending) for part in subexpressions(expression)):
-            raise GroupingFailure("aggregate functions are not allowed in GROUP BY", position=position_of(node))
+        if any(as_pending(part) is not None for part in subexpressions(expression)):
+            raise GroupingFailure(
+                "aggregate functions are not allowed in GROUP BY", position=position_of(node)
+            )
         if expression not in self.grouping.expressions:
             self.grouping.expressions.append(expression)
             self.grouping.names.append(name)
         return self.grouping.expressions.index(expression)
 
-    def _expression(self, node: exp.Expression) -> tuple[Expression, str]:
+    def _expression(self, node: exp.Expr) -> tuple[Expression, str]:
         """A number, a column of FROM, the name of an output column, or any expression over FROM."""
         from tailrace.plan.output_names import output_name
 
@@ -160,7 +161,7 @@ class _Binder:
         return binder.bind_typed(node), output_name(node)
 
 
-def _alternatives(item: exp.Expression, binder: _Binder) -> list[Set]:
+def _alternatives(item: exp.Expr, binder: _Binder) -> list[Set]:
     """The sets that one item of GROUP BY stands for."""
     match item:
         case exp.GroupingSets(expressions=members):
@@ -176,7 +177,7 @@ def _alternatives(item: exp.Expression, binder: _Binder) -> list[Set]:
             return [_members(item, binder)]
 
 
-def _members(item: exp.Expression, binder: _Binder) -> Set:
+def _members(item: exp.Expr, binder: _Binder) -> Set:
     if isinstance(item, exp.Paren):
         return _members(item.this, binder)
     if isinstance(item, exp.Tuple):

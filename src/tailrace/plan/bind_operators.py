@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from tailrace.errors import NotSupported, SyntaxFailure, TypeMismatch, UnknownFunction
+from tailrace.plan.bind_contract import Binder
 from tailrace.plan.build import call, canonical, conjunction, disjunction, is_null, negation
 from tailrace.plan.coercion import common_type, family
 from tailrace.plan.expressions import Expression, InSubquery, Literal
 from tailrace.plan.functions.operators import IN, NOT_DISTINCT
 from tailrace.plan.functions.registry import candidates
 from tailrace.plan.functions.resolve import resolve
-from tailrace.types.core import BOOLEAN, JSONB, TEXT, UNKNOWN, ArrayOf
-
-if TYPE_CHECKING:
-    from tailrace.plan.bind_expressions import ExpressionBinder
+from tailrace.plan.syntax.queries import is_query
+from tailrace.plan.values import parse_value
+from tailrace.types.core import BOOLEAN, INTEGER, JSONB, TEXT, UNKNOWN, ArrayOf
 
 _COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 
 
-class Operators:
+class Operators(Binder):
     """The part of the expression binder for operators."""
 
-    def operator(self: ExpressionBinder, node: exp.Operator) -> Expression:
+    def operator(self, node: exp.Operator) -> Expression:
         symbol, left, right = node.args["operator"], node.this, node.expression
         if symbol in _COMPARISONS and isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
             return self.compare_rows(symbol, left, right)
         return self.operation(symbol, [self.bind(left), self.bind(right)])
 
-    def operation(self: ExpressionBinder, symbol: str, operands: list[Expression]) -> Expression:
+    def operation(self, symbol: str, operands: list[Expression]) -> Expression:
         """The operator applied.  Raises `operator does not exist: integer + text`."""
         special = self.containment(symbol, operands) if symbol in ("@>", "<@") else None
+        special = self.json_path(symbol, operands) if symbol in ("#>", "#>>") else special
         if special is not None:
             return special
         found = resolve(candidates(symbol), [o.type for o in operands])
@@ -47,15 +47,16 @@ class Operators:
             operands = [canonical(o) for o in operands]
         return call(entry.id, operands, result)
 
-    def no_operator(self: ExpressionBinder, symbol: str, operands: list[Expression]) -> UnknownFunction:
+    def no_operator(self, symbol: str, operands: list[Expression]) -> UnknownFunction:
         types = f" {symbol} ".join(str(o.type) for o in operands)
         text = types if len(operands) > 1 else f"{symbol} {types}"
         return UnknownFunction(
             f"operator does not exist: {text}",
-            hint="No operator matches the given name and argument types. You might need to add explicit type casts.",
+            hint="No operator matches the given name and argument types. "
+            "You might need to add explicit type casts.",
         )
 
-    def containment(self: ExpressionBinder, symbol: str, operands: list[Expression]) -> Expression | None:
+    def containment(self, symbol: str, operands: list[Expression]) -> Expression | None:
         """jsonb @> constant: unrolled, as Spark has no such function."""
         if symbol == "<@":
             operands = operands[::-1]
@@ -65,7 +66,21 @@ class Operators:
 
         return contains(self.context, operands[0], self.context.coerce(operands[1], JSONB))
 
-    def compare_rows(self: ExpressionBinder, symbol: str, left: exp.Tuple, right: exp.Tuple) -> Expression:
+    def json_path(self, symbol: str, operands: list[Expression]) -> Expression | None:
+        """`data #>> '{a,0,b}'` is `data->'a'->0->>'b'`: a part that is a number counts in an array."""
+        value, path = operands[0], self.context.coerce(operands[1], ArrayOf(TEXT))
+        if value.type != JSONB:
+            return None
+        if not (isinstance(path, Literal) and path.text is not None):
+            raise NotSupported(f"{symbol} with a path that is not a constant not yet supported")
+        keys = parse_value(path.text, path.type)
+        for i, key in enumerate(keys):
+            is_place = re.fullmatch(r"-?\d+", key) is not None
+            part = Literal(text=key, type=INTEGER if is_place else TEXT)
+            value = self.operation("->>" if symbol == "#>>" and i == len(keys) - 1 else "->", [value, part])
+        return value if keys else None
+
+    def compare_rows(self, symbol: str, left: exp.Tuple, right: exp.Tuple) -> Expression:
         """(a, b) < (c, d): the first pair that differs decides."""
         if len(left.expressions) != len(right.expressions):
             raise SyntaxFailure("unequal number of entries in row expressions")
@@ -81,7 +96,7 @@ class Operators:
             branches.append(conjunction([*before, self.operation(strict, list(pair))]))
         return disjunction(branches)
 
-    def is_(self: ExpressionBinder, node: exp.Is) -> Expression:
+    def is_(self, node: exp.Is) -> Expression:
         wanted, negate = node.expression, bool(node.args.get("negate"))
         if isinstance(wanted, exp.Null):
             result = is_null(self.context.settled(self.bind(node.this)))
@@ -90,7 +105,7 @@ class Operators:
             result = call(f"is {'true' if wanted.this else 'false'}(boolean)", (value,), BOOLEAN)
         return negation(result) if negate else result
 
-    def distinct_from(self: ExpressionBinder, node: exp.NullSafeEQ | exp.NullSafeNEQ) -> Expression:
+    def distinct_from(self, node: exp.NullSafeEQ | exp.NullSafeNEQ) -> Expression:
         left, right = self.bind(node.this), self.bind(node.expression)
         type = common_type((left.type, right.type))
         if type is None:
@@ -99,7 +114,7 @@ class Operators:
         result = call(NOT_DISTINCT, sides, BOOLEAN)
         return result if isinstance(node, exp.NullSafeEQ) else negation(result)
 
-    def between(self: ExpressionBinder, node: exp.Between) -> Expression:
+    def between(self, node: exp.Between) -> Expression:
         value, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
         result = conjunction((self.operation(">=", [value, low]), self.operation("<=", [value, high])))
         if node.args.get("symmetric"):
@@ -107,7 +122,7 @@ class Operators:
             result = disjunction((result, other))
         return negation(result) if node.args.get("negate") else result
 
-    def in_(self: ExpressionBinder, node: exp.In) -> Expression:
+    def in_(self, node: exp.In) -> Expression:
         if node.args.get("query") is not None:
             result = self.in_query(node.this, node.args["query"])
         elif isinstance(node.this, exp.Tuple):
@@ -119,7 +134,7 @@ class Operators:
             result = self._in_list([self.bind(node.this), *map(self.bind, node.expressions)])
         return negation(result) if node.args.get("negate") else result
 
-    def _in_list(self: ExpressionBinder, members: list[Expression]) -> Expression:
+    def _in_list(self, members: list[Expression]) -> Expression:
         type = common_type(m.type for m in members)
         if type is None:
             wrong = next(m for m in members[1:] if common_type((members[0].type, m.type)) is None)
@@ -127,7 +142,7 @@ class Operators:
         members = [canonical(self.context.coerce(m, type)) for m in members]
         return call(IN, members, BOOLEAN)
 
-    def in_query(self: ExpressionBinder, left: exp.Expression, query: exp.Query) -> Expression:
+    def in_query(self, left: exp.Expr, query: exp.Query) -> Expression:
         arguments = [self.bind(e) for e in (left.expressions if isinstance(left, exp.Tuple) else [left])]
         node = self.subquery(query)
         if len(node.schema) != len(arguments):
@@ -136,7 +151,7 @@ class Operators:
         arguments, node = self.matched(arguments, node)
         return InSubquery(arguments=tuple(arguments), query=node)
 
-    def like(self: ExpressionBinder, node: exp.Like | exp.ILike) -> Expression:
+    def like(self, node: exp.Like | exp.ILike) -> Expression:
         symbol = ("!" if node.args.get("negate") else "") + ("~~" if isinstance(node, exp.Like) else "~~*")
         pattern = self.bind(node.expression)
         escape = node.args.get("escape")
@@ -144,9 +159,14 @@ class Operators:
             pattern = self._escaped(pattern, self.bind(escape))
         return self.operation(symbol, [self.bind(node.this), pattern])
 
-    def _escaped(self: ExpressionBinder, pattern: Expression, escape: Expression) -> Expression:
+    def _escaped(self, pattern: Expression, escape: Expression) -> Expression:
         """The pattern with a backslash for its escape character."""
-        if not (isinstance(pattern, Literal) and isinstance(escape, Literal) and pattern.text and escape.text is not None):
+        if not (
+            isinstance(pattern, Literal)
+            and isinstance(escape, Literal)
+            and pattern.text
+            and escape.text is not None
+        ):
             raise NotSupported("LIKE … ESCAPE with a pattern that is not a constant not yet supported")
         if escape.text == "\\":
             return pattern
@@ -155,7 +175,7 @@ class Operators:
             text = re.sub(re.escape(escape.text) + "(.)", r"\\\1", text)
         return Literal(text=text, type=TEXT)
 
-    def similar(self: ExpressionBinder, node: exp.SimilarTo) -> Expression:
+    def similar(self, node: exp.SimilarTo) -> Expression:
         pattern = self.bind(node.expression)
         if not (isinstance(pattern, Literal) and pattern.text is not None):
             raise NotSupported("SIMILAR TO a pattern that is not a constant not yet supported")
@@ -163,11 +183,11 @@ class Operators:
         matches = self.operation("~", [self.bind(node.this), Literal(text=f"^(?s:{body})$", type=TEXT)])
         return negation(matches) if node.args.get("negate") else matches
 
-    def quantified(self: ExpressionBinder, node: exp.Any | exp.All) -> Expression:
+    def quantified(self, node: exp.Any | exp.All) -> Expression:
         """`x = ANY (…)`, `x <> ALL (…)`: of a subquery or of an array's elements."""
         symbol, word = node.args["operator"], "all" if isinstance(node, exp.All) else "any"
         right = node.expression
-        if isinstance(right, exp.Query) and not isinstance(right, exp.Subquery):
+        if is_query(right) and not isinstance(right, exp.Subquery):
             if (symbol, word) == ("=", "any"):
                 return self.in_query(node.this, right)
             if (symbol, word) == ("<>", "all"):

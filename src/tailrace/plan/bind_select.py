@@ -1,7 +1,7 @@
 """One SELECT: FROM, WHERE, GROUP BY, HAVING, window functions, sets, the select list, DISTINCT and ORDER BY.
 
-Expressions are bound once, over the rows of FROM, with placeholders for what comes later (aggregates, windows,
-sets).  Each step then rewrites them to the columns that it makes.
+Expressions are bound once, over the rows of FROM, with placeholders for what comes later (aggregates,
+windows, sets).  Each step then rewrites them to the columns that it makes.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tailrace.errors import SyntaxFailure, UnknownObject
+from tailrace.errors import NotSupported, SyntaxFailure, UnknownObject
 from tailrace.plan.bind_body import Body, ordinal
 from tailrace.plan.bind_calls import Collected
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_from import FromBinder
 from tailrace.plan.bind_groups import Grouping, bind_groups
 from tailrace.plan.build import canonical
-from tailrace.plan.context import Context, Pending, Place
+from tailrace.plan.context import Context, Place, as_pending
 from tailrace.plan.expressions import Expression, Order, Ref
 from tailrace.plan.functions.nested import FIELD
 from tailrace.plan.nodes import Distinct, Filter, FlatMap, Node, Project, TopK, Window
@@ -51,12 +51,11 @@ class SelectBinder:
         self.query = query
         self.context = context
         self.place = place
+        self.targets = context.take_targets()
         source = FromBinder(context, place).bind(query.args.get("from_"))
         self.node: Node = source.node
         self.scope = Scope(source.fields, parent=place.outer, similar=context.names.similar)
-        self.collected = Collected(
-            named_windows={w.this.name: w for w in query.args.get("windows") or ()}
-        )
+        self.collected = Collected(named_windows={w.this.name: w for w in query.args.get("windows") or ()})
 
     def body(self) -> Body:
         self._where()
@@ -102,11 +101,12 @@ class SelectBinder:
                 names += [n for _, n in expanded]
                 continue
             value = item.this if isinstance(item, exp.Alias) else item
-            outputs.append(binder.bind_typed(value))
+            bound = self.context.aimed(binder.bind(value), len(outputs), self.targets)
+            outputs.append(self.context.settled(bound))
             names.append(item.alias if isinstance(item, exp.Alias) else output_name(value))
         return outputs, names
 
-    def _star(self, item: exp.Expression, binder: ExpressionBinder) -> list[tuple[Expression, str]] | None:
+    def _star(self, item: exp.Expr, binder: ExpressionBinder) -> list[tuple[Expression, str]] | None:
         """`*`, `t.*` or `(record).*` as its columns."""
         if isinstance(item, exp.Dot) and isinstance(item.expression, exp.Star):
             return self._fields(binder.bind(item.this))
@@ -135,13 +135,13 @@ class SelectBinder:
             for i, f in enumerate(value.type.fields)
         ]
 
-    def _by_place_or_name(self, node: exp.Expression, items: Items, clause: str) -> Expression:
+    def _by_place_or_name(self, node: exp.Expr, items: Items, clause: str) -> Expression:
         place = self._output_place(node, items, clause)
         if place is not None:
             return canonical(items.outputs[place])
         return canonical(self._binder(clause).bind_typed(node))
 
-    def _output_place(self, node: exp.Expression, items: Items, clause: str) -> int | None:
+    def _output_place(self, node: exp.Expr, items: Items, clause: str) -> int | None:
         """A number, or the name of exactly one output column."""
         place = ordinal(node, len(items.outputs), clause)
         if place is None and isinstance(node, exp.Column) and len(node.parts) == 1:
@@ -179,7 +179,9 @@ class SelectBinder:
             item.arguments = tuple(_settled(a, "window", width) for a in item.arguments)
 
     def _sets(self, items: Items) -> None:
-        """Each set in the select list multiplies the rows; several stand side by side as a product."""
+        """A set in the select list multiplies the rows."""
+        if len(self.collected.sets) > 1:
+            raise NotSupported("several set-returning functions in one select list not yet supported")
         width = len(self.node.schema)
         for item in self.collected.sets:
             columns = tuple(Column(name, type) for name, type in item.columns)
@@ -235,10 +237,7 @@ def _placed(expression: Expression, outputs: list[Expression], names: list[str])
 
 def _settled(expression: Expression, kind: str, width: int) -> Expression:
     """Placeholders of this kind as the columns behind the first `width`."""
-    if isinstance(expression, Pending):
-        if expression.kind != kind:
-            return expression
-        return Ref(index=width + expression.number, type=expression.type, nullable=expression.nullable)
+    found = as_pending(expression)
+    if found is not None and found.kind == kind:
+        return Ref(index=width + found.number, type=found.type, nullable=found.nullable)
     return with_children(expression, lambda e: _settled(e, kind, width))
-
-

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from tailrace.errors import SyntaxFailure
+from tailrace.plan.bind_contract import Binder
 from tailrace.plan.build import canonical
 from tailrace.plan.coercion import common_type
 from tailrace.plan.context import Place, refs
 from tailrace.plan.expressions import Exists, Expression, ScalarSubquery
 from tailrace.plan.nodes import Node, Project
 
-if TYPE_CHECKING:
-    from tailrace.plan.bind_expressions import ExpressionBinder
 
-
-class Subqueries:
+class Subqueries(Binder):
     """The part of the expression binder for subqueries."""
 
-    def subquery(self: ExpressionBinder, query: exp.Expression) -> Node:
+    def subquery(self, query: exp.Expr) -> Node:
         from tailrace.plan.bind import bind_node  # queries hold expressions, expressions hold queries
 
         return bind_node(query, self.context, Place(self.place.ctes, self.scope))
 
-    def scalar_subquery(self: ExpressionBinder, node: exp.Subquery) -> Expression:
+    def scalar_subquery(self, node: exp.Subquery) -> Expression:
         query = self.subquery(node.this)
         if len(query.schema) != 1:
             raise SyntaxFailure("subquery must return only one column")
         return ScalarSubquery(query=query, type=query.schema[0].type)
 
-    def exists(self: ExpressionBinder, node: exp.Exists) -> Expression:
+    def exists(self, node: exp.Exists) -> Expression:
         return Exists(query=self.subquery(node.this))
 
-    def matched(
-        self: ExpressionBinder, arguments: list[Expression], query: Node
-    ) -> tuple[list[Expression], Node]:
+    def matched(self, arguments: list[Expression], query: Node) -> tuple[list[Expression], Node]:
         """The arguments and the query's columns in common types."""
         outputs: list[Expression] = list(refs(query))
         for i, (argument, output) in enumerate(zip(arguments, outputs, strict=True)):
@@ -46,5 +40,7 @@ class Subqueries:
             arguments[i] = canonical(self.context.coerce(argument, type))
             outputs[i] = canonical(self.context.coerce(output, type))
         if tuple(outputs) != refs(query):
-            query = Project(input=query, expressions=tuple(outputs), names=tuple(c.name for c in query.schema))
+            query = Project(
+                input=query, expressions=tuple(outputs), names=tuple(c.name for c in query.schema)
+            )
         return arguments, query

@@ -10,7 +10,7 @@ from tailrace.errors import NotSupported, SqlError
 from tailrace.plan.expressions import Order
 
 
-def named_window(node: exp.Window, named: Mapping[str, exp.Expression]) -> exp.Expression:
+def named_window(node: exp.Window, named: Mapping[str, exp.Expr]) -> exp.Expr:
     """The window's definition; a name in it is replaced by what WINDOW says."""
     name = node.args.get("alias")
     if name is None:
@@ -24,7 +24,7 @@ def named_window(node: exp.Window, named: Mapping[str, exp.Expression]) -> exp.E
     return merged
 
 
-def frame_text(spec: exp.Expression | None, orders: Sequence[Order]) -> str | None:
+def frame_text(spec: exp.Expr | None, orders: Sequence[Order]) -> str | None:
     """The frame clause as Spark text.  Offsets are constants."""
     if spec is None:
         return None
@@ -36,7 +36,7 @@ def frame_text(spec: exp.Expression | None, orders: Sequence[Order]) -> str | No
     return f"{kind} BETWEEN {start} AND {end}"
 
 
-def _bound(value: str | exp.Expression, side: str | None, kind: str) -> str:
+def _bound(value: str | exp.Expr, side: str | None, kind: str) -> str:
     if value == "current row":
         return "CURRENT ROW"
     if value == "unbounded":

@@ -1,4 +1,6 @@
-"""Making bound expressions by hand: calls, conjunctions, comparisons.  The binder and the rewrites use these."""
+"""Making bound expressions by hand: calls, conjunctions, comparisons.  The binder and the rewrites use
+these.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ _CANONICAL_RESULTS = frozenset({CANONICAL, "->(jsonb, text)", "->(jsonb, integer
 
 
 def canonical(expression: Expression) -> Expression:
-    """A jsonb expression in its canonical form, so that equal documents are equal texts; others as they are."""
+    """A jsonb expression in its canonical form, so that equal documents are equal texts; others as they
+    are.
+    """
     if expression.type != JSONB or is_canonical(expression):
         return expression
     return call(CANONICAL, (expression,), JSONB)

@@ -1,4 +1,5 @@
-"""Which type becomes which, and when: implicitly (in any expression), by assignment (into a column), or when asked.
+"""Which type becomes which, and when: implicitly (in any expression), by assignment (into a column), or when
+asked.
 
 A constant of unknown type and a parameter have no type of their own: they take the one they are wanted in.
 """
@@ -108,7 +109,7 @@ def family(type: SqlType) -> SqlType:
 
 
 def can_cast(source: SqlType, target: SqlType, context: Context) -> bool:
-    if source == target or source == UNKNOWN:
+    if source in (target, UNKNOWN):
         return True
     one, other = family(source), family(target)
     if one == other:
@@ -152,16 +153,16 @@ def distance(source: SqlType, target: SqlType) -> int | None:
 
 
 def common_type(types: Iterable[SqlType]) -> SqlType | None:
-    """The type that all of these become implicitly; unknowns do not count.  All unknown: text.  None: there is none."""
-    result = UNKNOWN
+    """The type that all of these become implicitly; unknowns do not count.  All unknown: text.  None: there
+    is none.
+    """
+    result: SqlType = UNKNOWN
     for type in types:
-        if type == UNKNOWN or type == result:
+        if type in (UNKNOWN, result):
             continue
         if result == UNKNOWN:
             result = type
-        elif family(type) == family(result):
-            result = family(type)
-        elif can_cast(result, family(type), "implicit"):
+        elif family(type) == family(result) or can_cast(result, family(type), "implicit"):
             result = family(type)
         elif not can_cast(type, family(result), "implicit"):
             return None
@@ -185,7 +186,9 @@ def cast(expression: Expression, target: SqlType) -> Expression:
 
 def _widens(source: SqlType, target: SqlType) -> bool:
     """Is a constant's text good for the wider type as well?"""
-    return (source in SIGNED and target in (*SIGNED, NUMERIC, *FLOATS)) or (source == NUMERIC and target in FLOATS)
+    return (source in SIGNED and target in (*SIGNED, NUMERIC, *FLOATS)) or (
+        source == NUMERIC and target in FLOATS
+    )
 
 
 def typed_literal(text: str | None, type: SqlType) -> Literal:
@@ -196,7 +199,9 @@ def typed_literal(text: str | None, type: SqlType) -> Literal:
 
 
 def assign(expression: Expression, type: SqlType, column: str | None = None) -> Expression:
-    """The expression as the value of a column of this type.  Raises TypeMismatch if there is no assignment cast."""
+    """The expression as the value of a column of this type.  Raises TypeMismatch if there is no assignment
+    cast.
+    """
     if not can_cast(expression.type, type, "assignment"):
         place = f'column "{column}"' if column is not None else "target"
         raise TypeMismatch(

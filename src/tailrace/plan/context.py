@@ -1,9 +1,12 @@
-"""What is the same all through one statement: the catalog, the parameters, the CTEs in sight, the volatile calls."""
+"""What is the same all through one statement: the catalog, the parameters, the CTEs in sight, the volatile
+calls.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast as cast_type
 
 from tailrace.plan.coercion import cast
 from tailrace.plan.expressions import Expression, Parameter, Ref
@@ -26,13 +29,37 @@ class Pending:
     nullable: bool
 
 
+def pending(kind: str, number: int, type: SqlType, nullable: bool) -> Expression:
+    """A placeholder.  To everyone else it passes for an expression, until its step replaces it."""
+    return cast_type(Expression, Pending(kind=kind, number=number, type=type, nullable=nullable))
+
+
+def as_pending(value: object) -> Pending | None:
+    return value if isinstance(value, Pending) else None
+
+
 @dataclass(slots=True)
 class Context:
-    """`parameters` are the types of `$1`, `$2` …, None while nothing has decided one."""
+    """`parameters` are the types of `$1`, `$2` …, None while nothing has decided one.
+
+    `targets` are the types of the columns that the outermost query's result goes into, if it goes into some.
+    """
 
     names: Names
     parameters: list[SqlType | None] = field(default_factory=list)
     volatile: dict[str, None] = field(default_factory=dict)
+    targets: tuple[SqlType, ...] = ()
+
+    def take_targets(self) -> tuple[SqlType, ...]:
+        """The targets, once: they concern the outermost query and none inside it."""
+        targets, self.targets = self.targets, ()
+        return targets
+
+    def aimed(self, expression: Expression, place: int, targets: tuple[SqlType, ...]) -> Expression:
+        """A constant or parameter of unknown type as the type of the column that it goes into."""
+        if expression.type == UNKNOWN and place < len(targets):
+            return self.coerce(expression, targets[place])
+        return expression
 
     def parameter(self, number: int) -> Parameter:
         while len(self.parameters) < number:

@@ -1,6 +1,7 @@
 """Errors of the data, as PostgreSQL words them: `1/0`, a bad cast, a number out of range.
 
-Spark reports them as exceptions with a condition in brackets; ours come through raise_error with a mark (raising.py).
+Spark reports them as exceptions with a condition in brackets; ours come through raise_error with a mark
+(raising.py).
 """
 
 from __future__ import annotations
@@ -94,7 +95,9 @@ _RULES: dict[str, Callable[[str], DataError]] = {
     "MALFORMED_RECORD_IN_PARSING": _bad_json,
     "INVALID_JSON_RECORD_TYPE": _bad_json,
     "VARIANT_DUPLICATE_KEY": _constant("22030", "duplicate key in a JSON object"),
-    "SCALAR_SUBQUERY_TOO_MANY_ROWS": _constant("21000", "more than one row returned by a subquery used as an expression"),
+    "SCALAR_SUBQUERY_TOO_MANY_ROWS": _constant(
+        "21000", "more than one row returned by a subquery used as an expression"
+    ),
     "INVALID_REGEXP_REPLACE": _constant("2201B", "invalid regular expression"),
     "INVALID_PARAMETER_VALUE": _constant("22023", "invalid parameter value"),
     "INVALID_INDEX_OF_ZERO": _constant("2202E", "index 0 is out of range"),

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from tailrace.plan.build import TRUE
-from tailrace.plan.expressions import AggregateCall, Order, WindowCall
 from tailrace.plan.explain_expressions import shown
+from tailrace.plan.expressions import AggregateCall, Order, WindowCall
 from tailrace.plan.nodes import (
     Aggregate,
     Distinct,
@@ -39,7 +39,9 @@ def _id(relation: str) -> str:
 
 
 def explain(node: Node, annotate: Annotate = _nothing, relation_name: Names = _id) -> str:
-    """One line a node, inputs below it, two blanks deeper.  `annotate` adds a remark, `relation_name` a scan's name."""
+    """One line a node, inputs below it, two blanks deeper.  `annotate` adds a remark, `relation_name` a
+    scan's name.
+    """
     return "\n".join(_lines(node, annotate, relation_name, 0))
 
 
@@ -56,15 +58,21 @@ def _described(node: Node, relation_name: Names) -> str:
         case Scan(relation=relation, schema=schema):
             return f"Scan {relation_name(relation)} ({', '.join(c.name for c in schema)})"
         case Values(rows=rows, schema=schema):
-            return f"Values {len(rows)} row{'' if len(rows) == 1 else 's'} ({', '.join(c.name for c in schema)})"
+            return (
+                f"Values {len(rows)} row{'' if len(rows) == 1 else 's'} ({', '.join(c.name for c in schema)})"
+            )
         case Filter(predicate=predicate):
             return f"Filter {shown(predicate, names)}"
         case Project():
-            return "Project " + ", ".join(_output(e, n, names) for e, n in zip(node.expressions, node.names, strict=True))
+            return "Project " + ", ".join(
+                _output(e, n, names) for e, n in zip(node.expressions, node.names, strict=True)
+            )
         case FlatMap(function=function, arguments=arguments, columns=columns):
             given = ", ".join(shown(a, names) for a in arguments)
             made = ", ".join(c.name for c in columns)
-            return f"FlatMap {function.partition('(')[0]}({given}) as ({made})" + (" outer" if node.outer else "")
+            return f"FlatMap {function.partition('(')[0]}({given}) as ({made})" + (
+                " outer" if node.outer else ""
+            )
         case Join(kind=kind, condition=condition):
             both = [*names, *(c.name for c in node.right.schema)]
             return f"Join {kind}" + ("" if condition == TRUE else f" on {shown(condition, both)}")
@@ -92,14 +100,22 @@ def _output(expression: object, name: str, names: Sequence[str]) -> str:
 
 def _order(orders: Sequence[Order], names: Sequence[str]) -> str:
     def part(order: Order) -> str:
-        nulls = "" if order.nulls_first == order.descending else " nulls first" if order.nulls_first else " nulls last"
+        nulls = (
+            ""
+            if order.nulls_first == order.descending
+            else " nulls first"
+            if order.nulls_first
+            else " nulls last"
+        )
         return shown(order.by, names) + (" desc" if order.descending else "") + nulls
 
     return ", ".join(map(part, orders))
 
 
 def _aggregate(call: AggregateCall, names: Sequence[str]) -> str:
-    arguments = ", ".join(shown(a, names) for a in call.arguments) or ("*" if call.function == "count()" else "")
+    arguments = ", ".join(shown(a, names) for a in call.arguments) or (
+        "*" if call.function == "count()" else ""
+    )
     distinct = "distinct " if call.distinct else ""
     order = f" order by {_order(call.order_by, names)}" if call.order_by else ""
     condition = f" filter (where {shown(call.filter, names)})" if call.filter is not None else ""

@@ -39,7 +39,9 @@ def shown(expression: Expression, names: Sequence[str]) -> str:
         case Cast(input=inner, type=type):
             return f"{shown(inner, names)}::{_short(type)}"
         case Case():
-            branches = " ".join(f"when {shown(c, names)} then {shown(v, names)}" for c, v in expression.branches)
+            branches = " ".join(
+                f"when {shown(c, names)} then {shown(v, names)}" for c, v in expression.branches
+            )
             return f"case {branches} else {shown(expression.otherwise, names)} end"
         case ScalarSubquery():
             return "(subquery)"
@@ -67,13 +69,13 @@ def _short(type: SqlType) -> str:
 def _call(call: Call, arguments: Sequence[str]) -> str:
     name = call.function.partition("(")[0]
     match name, arguments:
-        case ("and" | "or"), _:
+        case (("and" | "or"), _):
             return "(" + f" {name} ".join(arguments) + ")"
         case "not", (inner,):
             return f"not {inner}"
         case "is null", (inner,):
             return f"{inner} is null"
-        case ("is true" | "is false"), (inner,):
+        case (("is true" | "is false"), (inner,)):
             return f"{inner} {name}"
         case "is not distinct from", (one, other):
             return f"({one} is not distinct from {other})"

@@ -1,10 +1,12 @@
-"""Scalar expressions, bound and typed.  Columns are places in the input row, so no name can be ambiguous any more."""
+"""Scalar expressions, bound and typed.  Columns are places in the input row, so no name can be ambiguous any
+more.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal as OneOf
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+from typing import Literal as OneOf
 
 from tailrace.types.core import BOOLEAN, SqlType
 
@@ -33,7 +35,9 @@ class OuterRef:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Literal:
-    """A constant.  `text` is its PostgreSQL text form, None for NULL: exact for every type, hashable, printable."""
+    """A constant.  `text` is its PostgreSQL text form, None for NULL: exact for every type, hashable,
+    printable.
+    """
 
     text: str | None
     type: SqlType
@@ -54,7 +58,9 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """A function or operator, already resolved to one signature.  `function` names its entry in plan/functions."""
+    """A function or operator, already resolved to one signature.  `function` names its entry in
+    plan/functions.
+    """
 
     function: str
     arguments: tuple[Expression, ...]
@@ -140,7 +146,9 @@ class AggregateCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowCall:
-    """One window function.  `frame` is the Spark text of the frame clause, already checked, or None for the default."""
+    """One window function.  `frame` is the Spark text of the frame clause, already checked, or None for the
+    default.
+    """
 
     function: str
     arguments: tuple[Expression, ...]

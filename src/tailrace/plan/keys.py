@@ -1,8 +1,8 @@
 """Which columns identify a row: sound, and minimal.  An upsert sink needs one of these.
 
-Everything is a question of what determines what.  A key of an input determines that input's columns; `a = b` lets
-either determine the other; `a = constant` is determined by nothing.  A set that determines all columns is a key.
-NULL counts as a value: at most one row has it.
+Everything is a question of what determines what.  A key of an input determines that input's columns; `a = b`
+lets either determine the other; `a = constant` is determined by nothing.  A set that determines all columns
+is a key. NULL counts as a value: at most one row has it.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _join(node: Join) -> Keys:
     moved = [frozenset(c + width for c in key) for key in right]
     equalities = _equalities(node.condition)
     dependencies: list[Dependency] = []
-    # Of an outer join's far side nothing is equal in the rows that found no partner: there a row of the near side
+    # Rows of an outer join that found no partner say nothing of the far side: there a row of the near side
     # stands alone, so what the near side's key determines stays true, but not the way back.
     if node.kind in ("inner", "left"):
         dependencies += [(key, lefts) for key in left]
@@ -227,8 +227,12 @@ def _join(node: Join) -> Keys:
     dependencies += [(one | other, whole) for one in left for other in moved]
     candidates = {one | other for one in left for other in moved}
     candidates |= {key for key in (*left, *moved) if closure(key, dependencies) >= whole}
-    variants = (v for key in candidates for v in (_variants(key, equalities) if node.kind == "inner" else [key]))
-    return minimal(_shrunk(key, whole, dependencies) for key in variants if closure(key, dependencies) >= whole)
+    variants = (
+        v for key in candidates for v in (_variants(key, equalities) if node.kind == "inner" else [key])
+    )
+    return minimal(
+        _shrunk(key, whole, dependencies) for key in variants if closure(key, dependencies) >= whole
+    )
 
 
 def _within(dependency: Dependency, width: int) -> bool:
@@ -236,7 +240,9 @@ def _within(dependency: Dependency, width: int) -> bool:
 
 
 def _matches_once(keys: Sequence[Key], near: Key, far: Key, equalities: Sequence[Dependency]) -> bool:
-    """Does a row of the near side find at most one partner, because the condition fixes a key of the far side?"""
+    """Does a row of the near side find at most one partner, because the condition fixes a key of the far
+    side?
+    """
     fixed = closure(near, equalities) & far
     return any(key <= fixed for key in keys)
 

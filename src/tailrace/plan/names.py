@@ -28,8 +28,9 @@ class Names(Protocol):
     """The catalog as one session sees it (database, search path)."""
 
     def relation(self, parts: tuple[str, ...], position: int | None) -> Relation:
-        """The relation of a possibly qualified name, already case-folded.  Raises UnknownObject, with a hint of
-        the nearest name, or WrongObjectType for something that cannot be selected from."""
+        """The relation of a possibly qualified name, already case-folded.  Raises UnknownObject, with a hint
+        of the nearest name, or WrongObjectType for something that cannot be selected from.
+        """
 
     def similar(self, name: str, candidates: tuple[str, ...]) -> str | None:
         """The candidate that a person who typed `name` probably meant, or None."""

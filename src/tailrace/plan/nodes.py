@@ -1,7 +1,8 @@
-"""The algebra of queries: a closed union of relational operators.  Every rule of Tailrace is about one of these.
+"""The algebra of queries: a closed union of relational operators.  Every rule of Tailrace is about one of
+these.
 
-Nodes are frozen and compare by content, so two views that contain the same subplan share its state.  Columns have
-places, not names; names are kept for people.  A relation is a bag: rows may repeat.
+Nodes are frozen and compare by content, so two views that contain the same subplan share its state.  Columns
+have places, not names; names are kept for people.  A relation is a bag: rows may repeat.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ Key: TypeAlias = frozenset[int]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scan:
-    """A relation of the catalog: a table, a source or a materialized view (plain views are bound in place)."""
+    """A relation of the catalog: a table, a source or a materialized view (plain views are bound in
+    place).
+    """
 
     relation: str  # catalog id, e.g. "u7"
     schema: Schema
@@ -79,7 +82,9 @@ class FlatMap:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Join:
-    """`condition` sees the left row's columns, then the right row's.  Semi and anti joins output the left row only."""
+    """`condition` sees the left row's columns, then the right row's.  Semi and anti joins output the left row
+    only.
+    """
 
     left: Node
     right: Node
@@ -138,7 +143,8 @@ class Union:
     def schema(self) -> Schema:
         first = self.inputs[0].schema
         return tuple(
-            Column(c.name, c.type, any(node.schema[i].nullable for node in self.inputs)) for i, c in enumerate(first)
+            Column(c.name, c.type, any(node.schema[i].nullable for node in self.inputs))
+            for i, c in enumerate(first)
         )
 
 
@@ -201,7 +207,19 @@ class Window:
 
 
 Node: TypeAlias = (
-    Scan | Values | Filter | Project | FlatMap | Join | Aggregate | Distinct | Union | Except | Intersect | TopK | Window
+    Scan
+    | Values
+    | Filter
+    | Project
+    | FlatMap
+    | Join
+    | Aggregate
+    | Distinct
+    | Union
+    | Except
+    | Intersect
+    | TopK
+    | Window
 )
 
 

@@ -1,9 +1,8 @@
-"""References from inside a subquery to the rows around it."""
+"""References from inside a subquery to the rows around it, and the same plan seen from another level."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from tailrace.plan.expressions import Expression, OuterRef
 from tailrace.plan.nodes import Node, inputs
@@ -14,22 +13,29 @@ from tailrace.plan.walk import (
     with_children,
     with_expressions,
     with_inputs,
+    with_subquery,
 )
 
+Change = Callable[[OuterRef, int], Expression]
+"""A reference out of the plan, and how many levels of subqueries lie between it and the plan, plus one."""
 
-def with_outer_refs(node: Node, change: Callable[[OuterRef], Expression], depth: int = 1) -> Node:
-    """The plan with each reference to the row `depth` levels outside it changed, also from deeper inside."""
 
-    def expression(value: Expression, levels: int) -> Expression:
-        if isinstance(value, OuterRef):
-            return change(value) if value.depth == levels else value
-        query = subquery(value)
-        if query is not None:
-            value = replace(value, query=with_outer_refs(query, change, levels + 1))  # type: ignore[call-arg]
-        return with_children(value, lambda e: expression(e, levels))
+def with_free_refs(node: Node, change: Change, level: int = 1) -> Node:
+    """The plan with every reference that leads out of it changed, also from deeper inside."""
+    rebuilt = with_inputs(node, lambda below: with_free_refs(below, change, level))
+    return with_expressions(rebuilt, lambda e: expression_with_free_refs(e, change, level))
 
-    rebuilt = with_inputs(node, lambda below: with_outer_refs(below, change, depth))
-    return with_expressions(rebuilt, lambda e: expression(e, depth))
+
+def expression_with_free_refs(expression: Expression, change: Change, level: int = 1) -> Expression:
+    if isinstance(expression, OuterRef):
+        return change(expression, level) if expression.depth >= level else expression
+    expression = with_subquery(expression, lambda query: with_free_refs(query, change, level + 1))
+    return with_children(expression, lambda e: expression_with_free_refs(e, change, level))
+
+
+def with_outer_refs(node: Node, change: Callable[[OuterRef], Expression]) -> Node:
+    """The plan with each reference to the row just outside it changed."""
+    return with_free_refs(node, lambda ref, level: change(ref) if ref.depth == level else ref)
 
 
 def outer_refs(node: Node, depth: int = 1) -> Iterator[OuterRef]:
@@ -47,3 +53,8 @@ def expression_outer_refs(expression: Expression, depth: int = 1) -> Iterator[Ou
         query = subquery(part)
         if query is not None:
             yield from outer_refs(query, depth + 1)
+
+
+def outer_columns(node: Node) -> tuple[int, ...]:
+    """The columns of the row just outside that a plan looks at, in order."""
+    return tuple(sorted({ref.index for ref in outer_refs(node)}))

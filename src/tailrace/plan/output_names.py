@@ -6,17 +6,23 @@ from sqlglot import exp
 
 from tailrace.plan.syntax.types import NamedType
 
-_NAMES = {"array[]": "array", "list[]": "list", "map[]": "map", "array(query)": "array", "list(query)": "list"}
+_NAMES = {
+    "array[]": "array",
+    "list[]": "list",
+    "map[]": "map",
+    "array(query)": "array",
+    "list(query)": "list",
+}
 _TYPES = {"int": "int4", "integer": "int4", "bigint": "int8", "smallint": "int2", "boolean": "bool"}
 
 
-def output_name(node: exp.Expression) -> str:
+def output_name(node: exp.Expr) -> str:
     """A column's own name, a function's name, `case`, a cast's operand or type; else `?column?`."""
     match node:
         case exp.Column():
-            return node.name
+            return str(node.name)
         case exp.Dot():
-            return node.expression.name
+            return str(node.expression.name)
         case exp.Anonymous():
             return _NAMES.get(node.name, node.name)
         case exp.Window() | exp.Paren() | exp.Collate() | exp.Bracket():
@@ -45,7 +51,7 @@ def output_name(node: exp.Expression) -> str:
             return "?column?"
 
 
-def _subquery_name(query: exp.Expression) -> str:
+def _subquery_name(query: exp.Expr) -> str:
     if isinstance(query, exp.Select) and query.expressions:
         item = query.expressions[0]
         return item.alias if isinstance(item, exp.Alias) else output_name(item)

@@ -1,7 +1,7 @@
 """The ways in: text of a query, of an expression or of a type's name to its tree.
 
-The grammar is our own, strict one over sqlglot's tokens and tree: sqlglot's parser is made to accept every dialect,
-so it lets pass what no PostgreSQL accepts, renames functions and forgets where operators stood.
+The grammar is our own, strict one over sqlglot's tokens and tree: sqlglot's parser is made to accept every
+dialect, so it lets pass what no PostgreSQL accepts, renames functions and forgets where operators stood.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tailrace.plan.syntax.tokens import Cursor, tokenize
 from tailrace.plan.syntax.types import TypeName, parse_type_name
 
 
-def parse_query(text: str, offset: int = 0) -> exp.Query:
+def parse_query(text: str, offset: int = 0) -> exp.Expr:
     """The tree of a query that begins `offset` characters inside its statement.  Raises SyntaxFailure."""
     cursor = Cursor(tokenize(text, offset))
     if not begins_query(cursor):
@@ -24,7 +24,7 @@ def parse_query(text: str, offset: int = 0) -> exp.Query:
     return query
 
 
-def parse_expression(text: str, offset: int = 0) -> exp.Expression:
+def parse_expression(text: str, offset: int = 0) -> exp.Expr:
     """The tree of a scalar expression: a DEFAULT, a WHERE, a PARTITION BY.  Raises SyntaxFailure."""
     cursor = Cursor(tokenize(text, offset))
     expression = _expression(cursor)

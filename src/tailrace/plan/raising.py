@@ -1,4 +1,6 @@
-"""How generated Spark text raises an error of ours: one mark that data_errors.py recognises in Spark's message."""
+"""How generated Spark text raises an error of ours: one mark that data_errors.py recognises in Spark's
+message.
+"""
 
 from __future__ import annotations
 

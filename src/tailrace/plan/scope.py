@@ -16,8 +16,8 @@ Similar = Callable[[str, tuple[str, ...]], str | None]
 class Field:
     """One column that can be named.
 
-    `relation` is its table's name, qualified as far as it is known: `("materialize", "public", "t")`, or an alias.
-    `qualified_only`: USING has merged it into another column, so only `t.c` still means it.
+    `relation` is its table's name, qualified as far as it is known: `("materialize", "public", "t")`, or an
+    alias. `qualified_only`: USING has merged it into another column, so only `t.c` still means it.
     """
 
     relation: tuple[str, ...]
@@ -41,7 +41,9 @@ class Scope:
     positions: dict[int, int] = field(default_factory=dict)
 
     def resolve(self, parts: Sequence[str], position: int | None) -> Expression:
-        """The column of this name.  Raises UnknownColumn with a hint of the nearest name, or AmbiguousColumn."""
+        """The column of this name.  Raises UnknownColumn with a hint of the nearest name, or
+        AmbiguousColumn.
+        """
         scope: Scope | None = self
         depth = 0
         while scope is not None:
@@ -70,7 +72,9 @@ class Scope:
         name = ".".join(parts)
         qualifier = tuple(parts[:-1])
         if qualifier and not any(f.answers_to(qualifier) for scope in self.chain() for f in scope.fields):
-            error = UnknownColumn(f'missing FROM-clause entry for table "{".".join(qualifier)}"', position=position)
+            error = UnknownColumn(
+                f'missing FROM-clause entry for table "{".".join(qualifier)}"', position=position
+            )
             error.sqlstate = "42P01"
             return error
         names = tuple(dict.fromkeys(f.name for scope in self.chain() for f in scope.fields))

@@ -1,5 +1,6 @@
-"""Casts as Spark text, with PostgreSQL's meaning: numeric to integer rounds half away from zero, float to integer
-to even, text is read strictly."""
+"""Casts as Spark text, with PostgreSQL's meaning: numeric to integer rounds half away from zero, float to
+integer to even, text is read strictly.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +85,9 @@ def _to_precision(value: str, target: SqlType) -> str:
     if precision is None or precision == 6:
         return value
     unit = 10 ** (6 - precision)
-    rounded = f"timestamp_micros(({micros(value)} + {unit // 2}L) - pmod({micros(value)} + {unit // 2}L, {unit}L))"
+    rounded = (
+        f"timestamp_micros(({micros(value)} + {unit // 2}L) - pmod({micros(value)} + {unit // 2}L, {unit}L))"
+    )
     return f"CAST({rounded} AS {spark_type(target)})"
 
 
@@ -93,11 +96,14 @@ def _from_text(value: str, target: SqlType) -> str:
         case t if t == BOOLEAN:
             return _boolean(value)
         case t if t == BYTEA:
-            return f"CASE WHEN startswith({value}, '\\\\x') THEN unhex(substring({value}, 3)) ELSE CAST({value} AS binary) END"
+            hex = f"unhex(substring({value}, 3))"
+            return f"CASE WHEN startswith({value}, '\\\\x') THEN {hex} ELSE CAST({value} AS binary) END"
         case t if t == UUID:
             pattern = "'^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$'"
             plain = f"replace(lower({value}), '-', '')"
-            shaped = f"regexp_replace({plain}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
+            shaped = (
+                f"regexp_replace({plain}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
+            )
             return f"CASE WHEN NOT {value} RLIKE {pattern} THEN {_invalid('uuid', value)} ELSE {shaped} END"
         case t if t == JSONB:
             return canonical_json(value)
@@ -120,10 +126,14 @@ def _invalid(type_name: str, value: str) -> str:
     return raising("22P02", f'invalid input syntax for type {type_name}: "{{}}"', value)
 
 
+_TRUE = "'t', 'tr', 'tru', 'true', 'y', 'ye', 'yes', 'on', '1'"
+_FALSE = "'f', 'fa', 'fal', 'fals', 'false', 'n', 'no', 'of', 'off', '0'"
+
+
 def _boolean(value: str) -> str:
     return (
-        f"CASE WHEN lower(trim({value})) IN ('t', 'tr', 'tru', 'true', 'y', 'ye', 'yes', 'on', '1') THEN true"
-        f" WHEN lower(trim({value})) IN ('f', 'fa', 'fal', 'fals', 'false', 'n', 'no', 'of', 'off', '0') THEN false"
+        f"CASE WHEN lower(trim({value})) IN ({_TRUE}) THEN true"
+        f" WHEN lower(trim({value})) IN ({_FALSE}) THEN false"
         f" WHEN {value} IS NULL THEN CAST(NULL AS boolean) ELSE {_invalid('boolean', value)} END"
     )
 
@@ -143,7 +153,8 @@ def _interval(value: str) -> str:
     return (
         f"CASE WHEN {value} IS NOT NULL THEN named_struct('months',"
         f" CAST(extract(YEAR FROM {span}) * 12 + extract(MONTH FROM {span}) AS int),"
-        f" 'days', CAST(extract(DAY FROM {span}) AS int), 'micros', CAST(extract(HOUR FROM {span}) * 3600000000L"
+        f" 'days', CAST(extract(DAY FROM {span}) AS int),"
+        f" 'micros', CAST(extract(HOUR FROM {span}) * 3600000000L"
         f" + extract(MINUTE FROM {span}) * 60000000L + extract(SECOND FROM {span}) * 1000000 AS bigint)"
         f" + {sign} * ({seconds})) END"
     )
@@ -163,7 +174,8 @@ def _from_json(value: str, target: SqlType) -> str:
     """A JSON number or boolean; anything else is an error, JSON null is NULL."""
     if target == BOOLEAN:
         wrong = raising("22023", "cannot cast jsonb {} to type boolean", value)
-        return f"CASE trim({value}) WHEN 'true' THEN true WHEN 'false' THEN false WHEN 'null' THEN NULL ELSE {wrong} END"
+        cases = "WHEN 'true' THEN true WHEN 'false' THEN false WHEN 'null' THEN NULL"
+        return f"CASE trim({value}) {cases} ELSE {wrong} END"
     wrong = raising("22023", f"cannot cast jsonb {{}} to type {target}", value)
     number = f"CAST(trim({value}) AS {'double' if target in FLOATS else 'decimal(38,18)'})"
     result = spark_cast(number, target if target in FLOATS else NUMERIC, target)

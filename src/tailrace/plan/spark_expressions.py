@@ -37,8 +37,8 @@ RenderQuery = Callable[["Node", tuple[Sequence[str], ...]], str]
 class Environment:
     """What the names in an expression stand for.
 
-    `outer` are the rows of the enclosing queries, the nearest first; `known` are expressions that somebody has
-    computed already (one parse of a JSON document), by the text that holds them.
+    `outer` are the rows of the enclosing queries, the nearest first; `known` are expressions that somebody
+    has computed already (one parse of a JSON document), by the text that holds them.
     """
 
     columns: Sequence[str]

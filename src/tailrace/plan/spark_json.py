@@ -1,10 +1,10 @@
 """One parse for all looks into a JSON document.
 
-`data->>'a'`, `data->>'b'` and `data->>'c'`, in a select list and in WHERE alike, are read by one LATERAL VIEW.  A view
-and not an expression, because Spark copies a cheap-looking expression into the filter and into each column, and
-would parse again in each place; a generator it leaves where it is.  `json_tuple` has exactly the meaning of `->>`: text
-of numbers, JSON text of objects, NULL for JSON null, for what is missing and for what is no object, the last of
-equal keys.
+`data->>'a'`, `data->>'b'` and `data->>'c'`, in a select list and in WHERE alike, are read by one LATERAL
+VIEW.  A view and not an expression, because Spark copies a cheap-looking expression into the filter and into
+each column, and would parse again in each place; a generator it leaves where it is.  `json_tuple` has exactly
+the meaning of `->>`: text of numbers, JSON text of objects, NULL for JSON null, for what is missing and for
+what is no object, the last of equal keys.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ def shared_parses(
         calls = documents.setdefault(place, _Document()).calls.setdefault(path, [])
         if access not in calls:
             calls.append(access)
-    clauses, known = "", {}
+    clauses = ""
+    known: dict[Expression, str] = {}
     for place, document in documents.items():
-        flat = [path for path in document.calls if len(path) == 1]
-        nested = [path for path in document.calls if len(path) > 1]
-        views = []
+        flat: list[Path] = [path for path in document.calls if len(path) == 1]
+        nested: list[Path] = [path for path in document.calls if len(path) > 1]
+        views: list[tuple[str, list[Path]]] = []
         if flat:
             views.append((_tuple(columns[place], flat), flat))
         if nested:
@@ -58,7 +59,11 @@ def _accesses(expressions: Iterable[Expression]) -> Iterator[tuple[Expression, i
     for expression in expressions:
         if isinstance(expression, Call) and expression.function == FIELD_TEXT:
             found = chain(expression)
-            if found is not None and isinstance(found[0], Ref) and not any(p.startswith("[") for p in found[1]):
+            if (
+                found is not None
+                and isinstance(found[0], Ref)
+                and not any(p.startswith("[") for p in found[1])
+            ):
                 yield expression, found[0].index, found[1]
                 continue
         yield from _accesses(children(expression))
@@ -71,7 +76,8 @@ def _tuple(document: str, paths: Sequence[Path]) -> str:
 def _struct(document: str, paths: Sequence[Path]) -> str:
     """Nested keys: one from_json of the whole tree of keys, then a row of its leaves.
 
-    A key that is wanted both as text and for what is inside it is read twice, under one more level of the array.
+    A key that is wanted both as text and for what is inside it is read twice, under one more level of the
+    array.
     """
     values = ", ".join(f"get_json_object(d, {quoted(_path(path))})" for path in paths)
     tree = _tree(paths)
@@ -102,5 +108,3 @@ def _tree(paths: Sequence[Path]) -> dict[str, object] | None:
 def _ddl(tree: dict[str, object]) -> str:
     fields = (f"`{k}`:{_ddl(v) if isinstance(v, dict) else v}" for k, v in tree.items())
     return f"struct<{','.join(fields)}>"
-
-

@@ -1,4 +1,6 @@
-"""Constants as Spark SQL text.  Every text has exactly the Spark type that types/spark.py gives the SQL type."""
+"""Constants as Spark SQL text.  Every text has exactly the Spark type that types/spark.py gives the SQL
+type.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ def spark_value(value: Any, type: SqlType) -> str:
             return f"map({inner})" if value else f"CAST(map() AS {spark_type(type)})"
         case Record(fields=fields):
             inner = ", ".join(
-                f"'f{i}', {spark_value(v, f.type)}" for i, (v, f) in enumerate(zip(value, fields, strict=True))
+                f"'f{i}', {spark_value(v, f.type)}"
+                for i, (v, f) in enumerate(zip(value, fields, strict=True))
             )
             return f"named_struct({inner})"
         case _:

@@ -75,9 +75,10 @@ def float_text(value: str, digits: int) -> str:
     java = "CAST({x} AS string)"
     mantissa = f"regexp_replace(split_part({java}, 'E', 1), '\\\\.0$', '')"
     exponent = f"CAST(split_part({java}, 'E', 2) AS int)"
+    size = f"CAST(abs({exponent}) AS string)"
     scientific = (
         f"concat({mantissa}, 'e', CASE WHEN {exponent} < 0 THEN '-' ELSE '+' END,"
-        f" lpad(CAST(abs({exponent}) AS string), greatest(2, char_length(CAST(abs({exponent}) AS string))), '0'))"
+        f" lpad({size}, greatest(2, char_length({size})), '0'))"
     )
     plain = _trimmed(f"CAST(CAST({java} AS decimal(38,22)) AS string)")
     return let(
@@ -89,7 +90,9 @@ def float_text(value: str, digits: int) -> str:
 
 def _clock(micros: str) -> str:
     seconds = f"CAST(timestamp_micros({micros}) AS timestamp_ntz)"
-    return f"CASE WHEN {micros} = 86400000000L THEN '24:00:00' ELSE substring(CAST({seconds} AS string), 12) END"
+    return (
+        f"CASE WHEN {micros} = 86400000000L THEN '24:00:00' ELSE substring(CAST({seconds} AS string), 12) END"
+    )
 
 
 def _interval(i: str) -> str:
@@ -120,7 +123,8 @@ def _interval(i: str) -> str:
 
 def _part(amount: str, unit: str, after_negative: str) -> str:
     return (
-        f"CASE WHEN {amount} <> 0 THEN concat(CASE WHEN {after_negative} AND {amount} > 0 THEN '+' ELSE '' END,"
+        f"CASE WHEN {amount} <> 0 THEN"
+        f" concat(CASE WHEN {after_negative} AND {amount} > 0 THEN '+' ELSE '' END,"
         f" CAST({amount} AS string), ' {unit}', CASE WHEN {amount} = 1 THEN '' ELSE 's' END) END"
     )
 

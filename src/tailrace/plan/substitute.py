@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from tailrace.errors import SqlError
 from tailrace.plan.coercion import typed_literal
 from tailrace.plan.expressions import Expression, Literal, Parameter
 from tailrace.plan.nodes import Node
-from tailrace.plan.walk import subquery, with_children, with_expressions, with_inputs
+from tailrace.plan.walk import with_children, with_expressions, with_inputs, with_subquery
 
 T = TypeVar("T", bound=Node | Expression)
 
 
 def substitute(plan: T, literals: Sequence[Literal | str | None]) -> T:
-    """The plan or expression with `$n` replaced by the n-th of `literals`: constants, or PostgreSQL text forms.
+    """The plan or expression with `$n` replaced by the n-th of `literals`: constants, or PostgreSQL text
+    forms.
 
     Raises DataError for a text that is no value of the parameter's type.
     """
@@ -31,9 +31,7 @@ def _node(node: Node, literals: Sequence[Literal | str | None]) -> Node:
 def _expression(expression: Expression, literals: Sequence[Literal | str | None]) -> Expression:
     if isinstance(expression, Parameter):
         return _value(expression, literals)
-    query = subquery(expression)
-    if query is not None:
-        expression = replace(expression, query=_node(query, literals))  # type: ignore[call-arg]
+    expression = with_subquery(expression, lambda query: _node(query, literals))
     return with_children(expression, lambda e: _expression(e, literals))
 
 

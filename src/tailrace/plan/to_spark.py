@@ -1,7 +1,7 @@
 """The batch meaning of a plan: ONE Spark SQL text.  The same plan always gives the same text.
 
-Output columns are `c0 … c{n-1}`.  A row of NULLs, an overflow, a bad cast mean what they mean in PostgreSQL, on a
-session in ANSI mode with the time zone UTC and case-sensitive names.
+Output columns are `c0 … c{n-1}`.  A row of NULLs, an overflow, a bad cast mean what they mean in PostgreSQL,
+on a session in ANSI mode with the time zone UTC and case-sensitive names.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ class _Renderer:
         return Environment(columns=columns, outer=outer, known=known, query=self.query)
 
     def _select(self, node: Scan | Filter | Project, outer: Outer) -> str:
-        """A projection over filters over anything, as one SELECT, so that both share one parse of a JSON column."""
+        """A projection over filters over anything, as one SELECT, so that both share one parse of a JSON
+        column.
+        """
         expressions: tuple[Expression, ...] | None = None
         input: Node = node
         if isinstance(input, Project):
@@ -129,7 +131,9 @@ class _Renderer:
 
     def _values(self, node: Values, outer: Outer) -> str:
         if not node.schema:
-            return "SELECT 1 AS one" if len(node.rows) == 1 else f"SELECT 1 AS one FROM range({len(node.rows)})"
+            return (
+                "SELECT 1 AS one" if len(node.rows) == 1 else f"SELECT 1 AS one FROM range({len(node.rows)})"
+            )
         if not node.rows:
             nulls = [f"CAST(NULL AS {spark_type(column.type)})" for column in node.schema]
             return f"SELECT {_outputs(nulls)} WHERE false"
@@ -180,7 +184,9 @@ class _Renderer:
         source, alias = self._from(node.input, outer)
         columns = _columns(node.schema, alias)
         environment = self._environment(columns, outer, {})
-        order = ", ".join([*(environment.order(o) for o in node.order_by), *_tie_breakers(node.schema, columns)])
+        order = ", ".join(
+            [*(environment.order(o) for o in node.order_by), *_tie_breakers(node.schema, columns)]
+        )
         if not node.partition_by:
             limit = "" if node.limit is None else f" LIMIT {node.limit}"
             offset = f" OFFSET {node.offset}" if node.offset else ""
@@ -224,4 +230,6 @@ def _outputs(texts: Sequence[str]) -> str:
 
 def _tie_breakers(schema: Schema, columns: Sequence[str]) -> list[str]:
     """All columns, so that equal sort keys leave no choice.  Spark cannot order maps."""
-    return [f"{c} ASC NULLS LAST" for c, s in zip(columns, schema, strict=True) if not isinstance(s.type, MapOf)]
+    return [
+        f"{c} ASC NULLS LAST" for c, s in zip(columns, schema, strict=True) if not isinstance(s.type, MapOf)
+    ]

@@ -1,4 +1,6 @@
-"""jsonb as we hold constants of it: compact, keys sorted, the last of equal keys, numbers without trailing zeros."""
+"""jsonb as we hold constants of it: compact, keys sorted, the last of equal keys, numbers without trailing
+zeros.
+"""
 
 from __future__ import annotations
 

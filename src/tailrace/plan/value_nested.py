@@ -15,7 +15,8 @@ def array_value(text: str, type_name: str, element: Reader, nested: bool) -> lis
     body = text.strip()
     if not (body.startswith("{") and body.endswith("}")):
         raise InvalidText(
-            f'invalid input syntax for type {type_name}: array must start with "{{" and end with "}}": "{text}"'
+            f"invalid input syntax for type {type_name}:"
+            f' array must start with "{{" and end with "}}": "{text}"'
         )
     return [_element(part, quoted, type_name, element, nested) for part, quoted in split(body[1:-1], text)]
 

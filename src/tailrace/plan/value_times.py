@@ -98,15 +98,18 @@ _UNITS: dict[str, tuple[int, int, int]] = {
     "millisecond": (0, 0, 1_000), "microsecond": (0, 0, 1),
 }  # fmt: skip
 _ABBREVIATIONS = {
-    "y": "year", "yr": "year", "yrs": "year", "mon": "month", "mons": "month", "w": "week", "d": "day", "h": "hour",
-    "hr": "hour", "hrs": "hour", "m": "minute", "min": "minute", "mins": "minute", "s": "second", "sec": "second",
+    "y": "year", "yr": "year", "yrs": "year", "mon": "month", "mons": "month", "w": "week", "d": "day",
+    "h": "hour", "hr": "hour", "hrs": "hour", "m": "minute", "min": "minute", "mins": "minute",
+    "s": "second", "sec": "second",
     "secs": "second", "ms": "millisecond", "msec": "millisecond", "msecs": "millisecond", "us": "microsecond",
     "usec": "microsecond", "usecs": "microsecond", "millennia": "millennium", "centuries": "century",
     "c": "century", "dec": "decade", "decs": "decade", "milliseconds": "millisecond",
 }  # fmt: skip
 _PART = re.compile(r"\s*([+-]?\d*\.?\d+(?:e[+-]?\d+)?)\s*([a-z]+)\s*", re.I)
 _YEARS = re.compile(r"\s*([+-]?\d+)-(\d+)\s*")
-_SIGNED_CLOCK = re.compile(r"\s*(?P<sign>[+-]?)(?P<hour>\d+):(?P<minute>\d{1,2})(:(?P<second>\d{1,2}(\.\d*)?))?\s*")
+_SIGNED_CLOCK = re.compile(
+    r"\s*(?P<sign>[+-]?)(?P<hour>\d+):(?P<minute>\d{1,2})(:(?P<second>\d{1,2}(\.\d*)?))?\s*"
+)
 _ISO = re.compile(
     r"P(?:(-?[\d.]+)Y)?(?:(-?[\d.]+)M)?(?:(-?[\d.]+)W)?(?:(-?[\d.]+)D)?"
     r"(?:T(?:(-?[\d.]+)H)?(?:(-?[\d.]+)M)?(?:(-?[\d.]+)S)?)?"
@@ -150,7 +153,9 @@ def _interval_parts(body: str, text: str) -> tuple[list[tuple[str, str]], int]:
 
 def _clock(found: re.Match[str]) -> int:
     seconds = Decimal(found["second"] or 0)
-    micros = (int(found["hour"]) * 60 + int(found["minute"])) * 60_000_000 + int(_half_even(seconds * 1_000_000))
+    micros = (int(found["hour"]) * 60 + int(found["minute"])) * 60_000_000 + int(
+        _half_even(seconds * 1_000_000)
+    )
     return -micros if found["sign"] == "-" else micros
 
 

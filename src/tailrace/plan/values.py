@@ -1,8 +1,8 @@
 """From a constant's PostgreSQL text form to a Python value, strictly: every text that is none is an error.
 
-int, Decimal, float, bool, str and bytes stand for themselves; a date is a date, a timestamp a datetime (without
-zone; timestamptz in UTC), a time the µs of the day, an interval (months, days, µs), jsonb its canonical text; lists
-are lists, maps dicts, records tuples.
+int, Decimal, float, bool, str and bytes stand for themselves; a date is a date, a timestamp a datetime
+(without zone; timestamptz in UTC), a time the µs of the day, an interval (months, days, µs), jsonb its
+canonical text; lists are lists, maps dicts, records tuples.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ def _rounded(value: Decimal, scale: int) -> Decimal:
 def _float(name: str) -> Callable[[str], float]:
     def read(text: str) -> float:
         word = text.strip()
-        if not re.fullmatch(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)", word, re.I):
+        if not re.fullmatch(
+            r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)", word, re.I
+        ):
             raise invalid(name, text)
         value = float(word)
         if value in (float("inf"), float("-inf")) and "inf" not in word.lower():

@@ -85,8 +85,26 @@ def subquery(expression: Expression) -> Node | None:
             return None
 
 
+def with_subquery(expression: Expression, change: Callable[[Node], Node]) -> Expression:
+    """The expression with its own subquery changed, if it is one; its children stay."""
+    match expression:
+        case ScalarSubquery(query=query):
+            return replace(expression, query=change(query))
+        case Exists(query=query):
+            return replace(expression, query=change(query))
+        case InSubquery(query=query):
+            return replace(expression, query=change(query))
+        case _:
+            return expression
+
+
 def has_subquery(expression: Expression) -> bool:
     return any(subquery(part) is not None for part in subexpressions(expression))
+
+
+def has_own_subquery(node: Node) -> bool:
+    """One of the node's own expressions contains a subquery; nodes below do not count."""
+    return any(map(has_subquery, expressions(node)))
 
 
 def order_with(order: Order, change: Change) -> Order:

@@ -72,12 +72,14 @@ class KafkaSink:
         """Fences older writers, and only then reads what the topic holds.  Makes missing topics."""
         self._writer = None
         ensure_progress_topic(self._topics, self._sink.connection)
-        too_early = None if self._defences.fence_before_progress else self._progress.read()
+        too_early = None if self._defences.fence_before_progress else self._read_progress()
         writer = self._open()
-        held = too_early or self._progress.read()
+        held = too_early or self._read_progress()
         if self._sink.guarantee == AT_LEAST_ONCE:
             held = replace(held, plan=None, done=frozenset())  # of a time when it was exactly once
-        self._count_partitions(may_create=held.frontier is None and not held.done)
+        fresh = held.frontier is None and not held.done
+        self._partitions = count_partitions(self._topics, self._sink, may_create=fresh)
+        self._counted = time.monotonic()
         self._writer, self._held = writer, held
         return Progress(
             tick=None if held.frontier is None else Tick(held.frontier - 1),
@@ -111,8 +113,13 @@ class KafkaSink:
         self._plans.take_over(writer)
         return writer
 
+    def _read_progress(self) -> Held:
+        held = self._progress.read()
+        crash_point("kafka.progress_read")
+        return held
+
     def _write(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
-        self._refresh_partitions()
+        self._recount_partitions(writer)
         if self._held.done or self._needs_slots(delta):
             return self._write_slots(writer, tick, delta)
         if delta.is_empty:
@@ -181,13 +188,10 @@ class KafkaSink:
         if held.done and held.plan and held.plan.tick != tick:
             raise InternalError(f'sink "{name}" must finish tick {held.plan.tick} and was given {tick}')
 
-    def _refresh_partitions(self) -> None:
+    def _recount_partitions(self, writer: Writer) -> None:
         if time.monotonic() - self._counted > self._sink.topic_refresh_seconds:
-            self._count_partitions(may_create=False)
-
-    def _count_partitions(self, *, may_create: bool) -> None:
-        self._partitions = count_partitions(self._topics, self._sink, may_create=may_create)
-        self._counted = time.monotonic()
+            self._partitions = writer.partitions()
+            self._counted = time.monotonic()
 
 
 def _outlet(sink: KafkaSinkDefinition) -> Outlet:

@@ -33,6 +33,7 @@ Headers: TypeAlias = list[tuple[str, str | bytes | None]]
 
 TICK_HEADER = "materialize-timestamp"
 
+_ANSWER_SECONDS = 30.0
 _FULL_QUEUE_SECONDS = 120.0  # a broker that takes nothing for so long does not answer
 
 _SETTINGS: Settings = {
@@ -117,6 +118,15 @@ class Sender:
         with self.guarded("writing to"):
             self.producer.produce(topic, value, key, 0)
 
+    def partitions(self) -> int:
+        """How many partitions the topic has now, as this producer will know from now on."""
+        topic = self._outlet.topic
+        with self.guarded("looking for"):
+            found = self.producer.list_topics(topic, _ANSWER_SECONDS).topics[topic]
+        if found.error is not None:
+            raise translate(found.error, self._attempt("looking for"))
+        return len(found.partitions)
+
     def flush(self, seconds: float) -> None:
         """Returns when the broker has all that was queued."""
         with self.guarded("writing to"):
@@ -133,11 +143,18 @@ class Sender:
             yield
         except KafkaException as error:
             raise self._translated(reason(error), doing) from error
+        except SystemError as error:
+            # A fatal error that the client raises while it also calls us back, which Python objects to.
+            fatal = self._fatal_error()
+            if fatal is None:
+                raise
+            raise self._translated(fatal, doing) from error
 
     def _translated(self, error: KafkaError, doing: str) -> TailraceError:
         """Some errors only say that there was one: the cause is told elsewhere."""
         match error.code():
-            case KafkaError._INCONSISTENT:  # messages failed
+            case KafkaError._INCONSISTENT | KafkaError._STATE:  # a message failed, and so the transaction
+                self.producer.poll(0)
                 error = self.notes.failed or error
             case KafkaError._FATAL:
                 error = self._fatal_error() or error
@@ -146,10 +163,11 @@ class Sender:
         return translate(error, self._attempt(doing))
 
     def _fatal_error(self) -> KafkaError | None:
+        """After a fatal error nothing can be begun, and the refusal names it."""
         try:
-            self.producer.flush(0)
+            self.producer.begin_transaction()
         except KafkaException as error:
-            return reason(error)
+            return reason(error) if reason(error).fatal() else None
         return None
 
     def _partitions(self, keys: pa.Array, partitions: int) -> Iterable[int]:

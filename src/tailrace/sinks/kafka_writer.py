@@ -31,7 +31,7 @@ LARGE_SECONDS = 600.0
 _INIT_SECONDS = 60.0
 _COMMIT_SECONDS = 30.0  # below a transaction's time-out, so that we, not the coordinator, decide the outcome
 _ABORT_SECONDS = 10.0
-_QUICK_SECONDS = 5.0  # far above what a commit takes, far below what makes the client send it again
+_QUICK_SECONDS = 20.0  # far below 60 s, after which the client sends a request again that was not answered
 
 Record: TypeAlias = tuple[str, str]
 
@@ -47,6 +47,9 @@ class Writer(Protocol):
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
         """Queues messages."""
+
+    def partitions(self) -> int:
+        """How many partitions the topic has now."""
 
     def flush(self) -> None:
         """Returns when the broker has all that was sent."""
@@ -81,6 +84,9 @@ class TransactionalWriter:
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
         return self._sender.send(messages, tick, partitions)
+
+    def partitions(self) -> int:
+        return self._sender.partitions()
 
     def flush(self) -> None:
         self._sender.flush(self._time_out)
@@ -122,6 +128,9 @@ class PlainWriter:
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
         return self._sender.send(messages, tick, partitions)
+
+    def partitions(self) -> int:
+        return self._sender.partitions()
 
     def flush(self) -> None:
         self._sender.flush(LARGE_SECONDS)

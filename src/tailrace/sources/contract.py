@@ -1,4 +1,5 @@
-"""Where rows come from.  A source is a log with positions; a tick fixes a position, and so the same rows for ever."""
+"""Where rows come from.  A source is a log with positions; a tick fixes a position, and so the same rows for
+ever."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 
 Offsets: TypeAlias = Mapping[int, int]
-"""Partition → the next offset to read.  A partition that is missing has not been seen: it starts at its beginning."""
+"""Partition → the next offset to read.  A partition that is missing has not been seen: it starts at its
+beginning."""
 
 
 class Source(Protocol):
-    """One relation fed from outside.  The loop asks for `latest`, writes the answer to the tick log, then reads
-    between two logged positions, now and again after every crash: the rows are the same each time."""
+    """One relation fed from outside.  The loop asks for `latest`, writes the answer to the tick log, then
+    reads between two logged positions, now and again after every crash: the rows are the same each time."""
 
     def start(self) -> Offsets:
         """The position before the first row, fixed when the source was created."""
@@ -22,8 +24,8 @@ class Source(Protocol):
     def latest(self, known: Offsets) -> Offsets:
         """Where reading could go now (last stable offsets; never below `known`).  Asks the outside; cheap.
 
-        Raises Unavailable if the outside does not answer, and SqlError if rows after `known` are gone for good
-        (topic recreated, truncated, retention).
+        Raises Unavailable if the outside does not answer, and SqlError if rows after `known` are gone for
+        good (topic recreated, truncated, retention).
         """
 
     def capped(self, since: Offsets, until: Offsets, rows: int) -> Offsets:

@@ -6,7 +6,8 @@ from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_decode import rows_sql
-from tailrace.sources.kafka_log import KafkaLog, distance
+from tailrace.sources.kafka_log import KafkaLog
+from tailrace.sources.positions import distance
 
 
 class KafkaSource(KafkaLog):

@@ -1,8 +1,8 @@
 """From raw messages to rows: one Spark SQL text for the whole source, whichever way the messages were read.
 
-`decoded_sql` gives, for each message, the relation's columns c0 …, the reason why it has none (`error`), and the raw
-message.  Everything else a source offers is a thin selection from it, so that each message is either a row, or a
-dead letter, or a null value that means nothing; never two of these.
+`decoded_sql` gives, for each message, the relation's columns c0 …, the reason why it has none (`error`), and
+the raw message.  Everything else a source offers is a thin selection from it, so that each message is either
+a row, or a dead letter, or a null value that means nothing; never two of these.
 """
 
 from __future__ import annotations
@@ -71,18 +71,25 @@ def rows_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool =
     )
 
 
-def last_messages_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False) -> str:
-    """ENVELOPE UPSERT: c0 … and `deleted`, of the last good message of each key, by partition and offset."""
+def last_messages_sql(
+    definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False, unique: bool = False
+) -> str:
+    """ENVELOPE UPSERT: c0 … and `deleted`, of the last good message of each key, by partition and offset.
+
+    `unique`: each key is known to be there once.
+    """
+    names = columns(len(source_schema(definition)))
     keys = columns(len(key_columns(definition)))
-    rest = [f"c{i}" for i in range(len(key_columns(definition)), len(source_schema(definition)))]
-    decoded = decoded_sql(definition, raw_view, surely=surely)
-    message = f"struct({''.join(f'{name}, ' for name in rest)}is_null_value AS deleted)"
-    last = (
-        f"SELECT {keys}, max_by({message}, struct(partition, offset)) AS message FROM ({decoded})"
-        f" WHERE {_is_fine(definition, surely=surely)} AND key IS NOT NULL GROUP BY {keys}"
+    good = (
+        f"SELECT {names}, is_null_value AS deleted, partition, offset"
+        f" FROM ({decoded_sql(definition, raw_view, surely=surely)})"
+        f" WHERE {_is_fine(definition, surely=surely)} AND key IS NOT NULL"
     )
-    outputs = "".join(f"message.{name} AS {name}, " for name in rest)
-    return f"SELECT {keys}, {outputs}message.deleted AS deleted FROM ({last})"
+    if unique:
+        return f"SELECT {names}, deleted FROM ({good})"
+    # Sorting by a hash first compares numbers, where keys often begin with the same letters.
+    last = f"row_number() OVER (PARTITION BY xxhash64({keys}), {keys} ORDER BY partition DESC, offset DESC)"
+    return f"SELECT {names}, deleted FROM (SELECT *, {last} AS place FROM ({good})) WHERE place = 1"
 
 
 def no_messages_sql(definition: KafkaSourceDefinition) -> str:
@@ -105,7 +112,9 @@ def _is_fine(definition: KafkaSourceDefinition, *, surely: bool) -> str:
     """The condition on a decoded message to be a row; under STOP, it fails at the first that is not."""
     if definition.bad_messages is BadMessages.DEAD_LETTER or surely:
         return "error IS NULL"
-    where = f"concat('source {_plain(definition.name)}: partition ', partition, ' offset ', offset, ': ', error)"
+    where = (
+        f"concat('source {_plain(definition.name)}: partition ', partition, ' offset ', offset, ': ', error)"
+    )
     return f"CASE WHEN error IS NULL THEN true ELSE raise_error({where}) END"
 
 
@@ -177,7 +186,8 @@ def _key_errors(definition: KafkaSourceDefinition) -> list[str]:
     if not definition.includes_key or definition.key_format is None:
         return []
     if definition.envelope is Envelope.UPSERT:
-        # A NULL key with a NULL value says that an earlier NULL key is to be forgotten: it is no error itself.
+        # A NULL key with a NULL value says that an earlier NULL key is to be forgotten: it is no error
+        # itself.
         missing = f"CASE WHEN key IS NULL AND value IS NOT NULL THEN {literal(NO_KEY)} END"
     else:
         missing = f"CASE WHEN value IS NULL THEN {literal(NO_VALUE)} END"
@@ -207,6 +217,14 @@ def is_surely_fine(definition: KafkaSourceDefinition, raw: pa.Table) -> bool:
         if required.null_count or not definition.key_format.surely_decodes(_present(keys)):
             return False
     return definition.value_format.surely_decodes(_present(values))
+
+
+def last_of_each_key(definition: KafkaSourceDefinition, raw: pa.Table) -> pa.Table | None:
+    """The last message of each key of a small table, if keys are the same when their bytes are; else None."""
+    if definition.key_format is None or not definition.key_format.is_exact:
+        return None
+    places = {key: place for place, key in enumerate(raw["key"].to_pylist())}
+    return raw.take(pa.array(list(places.values()), pa.int64()))
 
 
 def _present(column: pa.ChunkedArray) -> list[bytes]:

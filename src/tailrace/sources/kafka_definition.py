@@ -1,7 +1,8 @@
-"""A Kafka source as the catalog keeps it, and the relation it makes: key, value, metadata columns, in this order.
+"""A Kafka source as the catalog keeps it, and the relation it makes: key, value, metadata columns, in this
+order.
 
-ENVELOPE NONE: every message is a row.  ENVELOPE UPSERT: the last message of each key is; the key's columns are the
-relation's key.
+ENVELOPE NONE: every message is a row.  ENVELOPE UPSERT: the last message of each key is; the key's columns
+are the relation's key.
 """
 
 from __future__ import annotations
@@ -209,7 +210,9 @@ def _renamed(columns: Schema, definition: KafkaSourceDefinition) -> Schema:
             f"{source} definition names {_columns(given)}, but {source} has {_columns(there)}",
             sqlstate="42601",
         )
-    renamed = [replace(column, name=name) for column, name in zip(columns, definition.column_names, strict=False)]
+    renamed = [
+        replace(column, name=name) for column, name in zip(columns, definition.column_names, strict=False)
+    ]
     return (*renamed, *columns[given:])
 
 

@@ -1,7 +1,7 @@
 """A topic between positions: the same messages for ever, whichever way they are read.
 
-Few messages are read by a consumer on the driver, many by Spark on the executors; both give the same raw columns,
-and one text decodes them.  This is what all Kafka envelopes share.
+Few messages are read by a consumer on the driver, many by Spark on the executors; both give the same raw
+columns, and one text decodes them.  This is what all Kafka envelopes share.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from confluent_kafka import KafkaException, TopicPartition
 
+from tailrace.formats.functions import install
 from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 from tailrace.sources.contract import Offsets
@@ -27,21 +28,28 @@ from tailrace.sources.kafka_definition import DEAD_LETTERS, KafkaSourceDefinitio
 from tailrace.sources.kafka_offsets import LatestOffsets, beyond
 from tailrace.sources.kafka_scan import scan
 from tailrace.sources.kafka_tail import Messages, OffsetGone, Tail, arrow_table
+from tailrace.sources.positions import capped, distance
 
 SMALL_ROWS = 20_000
-"""Up to so many messages the driver reads by itself; above, what Spark needs to begin is small beside the reading."""
+"""Up to so many messages the driver reads by itself; above, what Spark needs to begin is small beside the
+reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Raw messages under a view's name.  `surely`: all of them are known to decode."""
+    """Raw messages under a view's name.
+
+    `surely`: all of them are known to decode.  `unique`: no two have the same key.
+    """
 
     view: str
     surely: bool
+    unique: bool = False
 
 
 class KafkaLog:
-    """One source's topic.  Any thread may read; the loop's reads, which go forward, find their messages here."""
+    """One source's topic.  Any thread may read; the loop's reads, which go forward, find their messages
+    here."""
 
     def __init__(
         self, definition: KafkaSourceDefinition, offsets: LatestOffsets, small_rows: int = SMALL_ROWS
@@ -54,7 +62,9 @@ class KafkaLog:
         self._watcher = offsets.watch(definition.topic, definition.metadata_refresh, definition.topic_id)
         self._lock = threading.Lock()
         self._forward: Tail | None = None  # follows the loop
-        self._back: Tail | None = None  # for whoever looks back, so that the loop need not find its place again
+        self._back: Tail | None = (
+            None  # for whoever looks back, so that the loop need not find its place again
+        )
         self._last_read: tuple[Offsets, Offsets, pa.Table] | None = None
 
     def start(self) -> Offsets:
@@ -86,14 +96,16 @@ class KafkaLog:
         rows = distance(since, until)
         if rows == 0:
             return None
+        for session in (views.small, views.large):
+            install(session)  # either may plan the text
         if rows > self._small_rows:
             self._stand_back()
             self._check_kept(since, until)
-            view = scan(self.definition, since, until, views, headers=self._headers)
-            return Raw(view, surely=False)
+            return Raw(scan(self.definition, since, until, views, headers=self._headers), surely=False)
         table = self._read(since, until)
-        if table.num_rows == 0:  # markers and aborted messages only
-            return None
+        return self._small(table, views) if table.num_rows else None  # none: markers and aborted messages
+
+    def _small(self, table: pa.Table, views: Views) -> Raw:
         view = views.add_arrow(table, RAW_WITH_HEADERS if self._headers else RAW)
         return Raw(view, surely=is_surely_fine(self.definition, table))
 
@@ -144,23 +156,13 @@ class KafkaLog:
                 self._forward.leave()
 
     def _check_kept(self, since: Offsets, until: Offsets) -> None:
-        """Raises SqlError if messages between the positions are gone: a reader would say it in its own words."""
+        """Raises SqlError if messages between the positions are gone: a reader would say it in its own
+        words."""
         extent = self._offsets.ask(self._watcher)
         unread = {p: since.get(p, 0) for p, end in until.items() if since.get(p, 0) < end}
-        beyond(unread, extent.low, {p: end for p, end in extent.end.items() if p in unread}, self.definition.topic)
-
-
-def distance(since: Offsets, until: Offsets) -> int:
-    """How many offsets lie between two positions; at most so many messages do."""
-    return sum(max(0, end - since.get(partition, 0)) for partition, end in until.items())
-
-
-def capped(since: Offsets, until: Offsets, rows: int) -> Offsets:
-    """At most `rows` offsets after `since`: each partition gets an equal share, and what others leave of theirs."""
-    left = {p: end - since.get(p, 0) for p, end in until.items() if end > since.get(p, 0)}
-    position = {**since, **{p: since.get(p, 0) for p in until}}
-    for number, partition in enumerate(sorted(left, key=lambda p: (left[p], p))):  # the shortest first
-        share = min(left[partition], rows // (len(left) - number))
-        position[partition] += share
-        rows -= share
-    return position
+        beyond(
+            unread,
+            extent.low,
+            {p: end for p, end in extent.end.items() if p in unread},
+            self.definition.topic,
+        )

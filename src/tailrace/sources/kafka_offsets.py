@@ -1,9 +1,9 @@
 """How far the topics of a connection can be read: last stable offsets, asked once a tick for all sources.
 
-A round asks for the first and the last stable offset of every partition of every watched topic, in one request to
-each broker (below a millisecond on a local one).  Each watcher takes its answer from the last round once; asking
-again begins the next round.  So a tick over ten sources of one connection costs one round, and no clock has to say
-when a tick begins.  Partitions are counted anew every refresh interval.
+A round asks for the first and the last stable offset of every partition of every watched topic, in one
+request to each broker (below a millisecond on a local one).  Each watcher takes its answer from the last
+round once; asking again begins the next round.  So a tick over ten sources of one connection costs one round,
+and no clock has to say when a tick begins.  Partitions are counted anew every refresh interval.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ from tailrace.sources.contract import Offsets
 
 log = logging.getLogger(__name__)
 
-_ANSWER_SECONDS = 5.0  # a tick waits for this; what is missing then is asked for again by the next one
+_ANSWER_SECONDS = 3.0  # a tick waits for this; what is missing then is asked for again by a later one
+_REST = (
+    3.0  # after a round that failed, as a multiple of what it cost: other connections' sources wait meanwhile
+)
+_LONGEST_REST = 10.0
 _ROUND_SECONDS = 1.0  # an answer nobody took for so long is not worth taking
 
 EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
@@ -77,6 +81,8 @@ class LatestOffsets:
         self._connection = connection
         self._client = AdminClient(librdkafka_properties(connection) | {"log_level": 3}, logger=log)
         self._watchers: list[Watcher] = []
+        self._silence: Unavailable | None = None  # of the last round, if nothing was answered
+        self._resting_until = float("-inf")
         self._lock = threading.Lock()
 
     def watch(self, topic: str, refresh: timedelta, topic_id: str | None = None) -> Watcher:
@@ -91,17 +97,19 @@ class LatestOffsets:
                 self._watchers.remove(watcher)
 
     def ask(self, watcher: Watcher) -> Extent:
-        """What the watcher's topic holds now.  One round for all watchers, unless the last one is not used up."""
+        """What the watcher's topic holds now.  One round for all watchers, unless the last is not used up."""
         with self._lock:
-            if watcher.answer is None or time.monotonic() - watcher.answered_at > _ROUND_SECONDS:
-                self._round({*self._watchers, watcher})
+            now = time.monotonic()
+            if watcher.answer is None or now - watcher.answered_at > _ROUND_SECONDS:
+                if self._silence is not None and now < self._resting_until:
+                    raise self._silence
+                self._round({*self._watchers, watcher}, now)
             answer, watcher.answer = watcher.answer, None
         if isinstance(answer, Extent):
             return answer
         raise answer if answer is not None else Unavailable(f"no answer about topic {watcher.topic}")
 
-    def _round(self, watchers: Iterable[Watcher]) -> None:
-        now = time.monotonic()
+    def _round(self, watchers: Iterable[Watcher], now: float) -> None:
         self._count([watcher for watcher in watchers if watcher.needs_counting(now)], now)
         countable = [watcher for watcher in watchers if watcher.partitions]
         extents = self._extents({watcher.topic: watcher.partitions for watcher in countable})
@@ -109,7 +117,14 @@ class LatestOffsets:
             answer = extents[watcher.topic]
             watcher.answer, watcher.answered_at = answer, now
             if isinstance(answer, TailraceError):
-                watcher.counted_at = float("-inf")  # the topic may be gone, or another one may have its name
+                watcher.counted_at = float("-inf")  # the topic may be gone, or another have its name
+        self._rest([watcher.answer for watcher in watchers], time.monotonic() - now)
+
+    def _rest(self, answers: list[Answer | None], cost: float) -> None:
+        """Does not ask again for a while, if nothing was answered."""
+        failures = [answer for answer in answers if isinstance(answer, Unavailable)]
+        self._silence = failures[0] if failures and len(failures) == len(answers) else None
+        self._resting_until = time.monotonic() + min(cost * _REST, _LONGEST_REST)
 
     def _count(self, watchers: list[Watcher], now: float) -> None:
         """Asks how many partitions each topic has."""
@@ -141,7 +156,9 @@ class LatestOffsets:
                 answers[topic] = self._failure(error, topic)
         return answers
 
-    def _list(self, places: list[TopicPartition], spec: OffsetSpec) -> Mapping[TopicPartition, Future[object]]:
+    def _list(
+        self, places: list[TopicPartition], spec: OffsetSpec
+    ) -> Mapping[TopicPartition, Future[object]]:
         return self._client.list_offsets(
             {place: spec for place in places},
             isolation_level=IsolationLevel.READ_COMMITTED,
@@ -203,15 +220,15 @@ def check_kept(offset: int, low: int, end: int, topic: str, partition: int) -> N
     """Raises SqlError if what comes after `offset` is gone for good."""
     if low > offset:
         raise SqlError(
-            f"Low watermark {low} of kafka topic {topic} partition {partition} is past the start offset/resume"
-            f" upper: {offset}",
+            f"Low watermark {low} of kafka topic {topic} partition {partition} is past the start"
+            f" offset/resume upper: {offset}",
             detail=f"The messages from offset {offset} on were deleted before they were read.",
-            hint="Drop the source and create it anew; a longer retention of the topic keeps this from happening.",
+            hint="Drop the source and create it anew.  A longer retention keeps this from happening.",
         )
     if end < offset:
         raise SqlError(
-            f"kafka topic {topic} partition {partition} ends at offset {end}, below the offset {offset} that was"
-            " already read",
+            f"kafka topic {topic} partition {partition} ends at offset {end}, below the offset {offset}"
+            " that was already read",
             detail="The topic was deleted and created again, or lost messages.",
             hint="Drop the source and create it anew.",
         )

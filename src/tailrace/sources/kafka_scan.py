@@ -1,7 +1,8 @@
-"""Reading many messages on the executors: Spark's batch Kafka source between two positions, committed messages only.
+"""Reading many messages on the executors: Spark's batch Kafka source between two positions, committed
+messages only.
 
-Making the view costs nothing; each query over it asks the cluster for the topic's partitions (100–200 ms) and then
-reads.  A message that is gone makes the query fail (`failOnDataLoss`), never skip.
+Making the view costs nothing; each query over it asks the cluster for the topic's partitions (100–200 ms) and
+then reads.  A message that is gone makes the query fail (`failOnDataLoss`), never skip.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tailrace.ivm.views import Views
 from tailrace.kafka.client import spark_options
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_definition import KafkaSourceDefinition
+from tailrace.sources.positions import distance
 
 _FETCH = {
     "kafka.isolation.level": "read_committed",
@@ -22,6 +24,8 @@ _FETCH = {
     "kafka.fetch.max.bytes": str(64 << 20),
     "kafka.max.poll.records": "5000",
 }
+
+_ROWS_PER_TASK = 100_000  # a task that reads less is not worth its start
 
 # Spark's session may have any time zone; a record's time must not depend on it.
 _TIMESTAMP = "timestampadd(MICROSECOND, unix_micros(timestamp), TIMESTAMP_NTZ '1970-01-01 00:00:00')"
@@ -41,7 +45,7 @@ def scan(
         failOnDataLoss="true",
         includeHeaders=str(headers).lower(),
         groupIdPrefix=definition.group_id,
-        minPartitions=str(_cores(views.large)),  # a partition may be read by several tasks
+        minPartitions=str(_tasks(distance(since, until), views.large)),
     )
     columns = ["key", "value", "partition", "offset", f"{_TIMESTAMP} AS timestamp"]
     return views.add(reader.load().selectExpr(*columns, *(["headers"] if headers else [])))
@@ -51,5 +55,6 @@ def _offsets(topic: str, offsets: Offsets) -> str:
     return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})
 
 
-def _cores(spark: SparkSession) -> int:
-    return spark.sparkContext.defaultParallelism
+def _tasks(rows: int, spark: SparkSession) -> int:
+    """How many tasks read, at least: several share a partition if there are more cores, and enough to do."""
+    return max(1, min(spark.sparkContext.defaultParallelism, rows // _ROWS_PER_TASK))

@@ -1,4 +1,5 @@
-"""Where a new source begins: START OFFSET and START TIMESTAMP become offsets once, at CREATE, and stay for ever."""
+"""Where a new source begins: START OFFSET and START TIMESTAMP become offsets once, at CREATE, and stay for
+ever."""
 
 from __future__ import annotations
 
@@ -73,8 +74,8 @@ def validate_topic(connection: KafkaConnection, name: str) -> Topic:
 def resolve_start(connection: KafkaConnection, topic: Topic, start: Start) -> Offsets:
     """The first offset of every partition there is.  Without an option, the first message still there.
 
-    Naming them all makes the start independent of retention: what is deleted later and was never read is missed
-    and reported, not skipped.
+    Naming them all makes the start independent of retention: what is deleted later and was never read is
+    missed and reported, not skipped.
     """
     places = [TopicPartition(topic.name, partition) for partition in range(topic.partitions)]
     client = Topics(connection).client

@@ -1,9 +1,9 @@
-"""Reading few messages on the driver: a consumer that stays assigned, so that what arrives is here before it is asked
-for.  Between the same two positions it gives the same messages as Spark's reader, now and later.
+"""Reading few messages on the driver: a consumer that stays assigned, so that what arrives is here before it
+is asked for.  Between the same two positions it gives the same messages as Spark's reader, now and later.
 
-It reads committed messages only, belongs to no group, and ends at the offsets it is given.  Transaction markers and
-aborted messages leave gaps, also at the very end; so a partition is read up to its end when a message at or past
-it has come, or when the broker says that there is nothing more (`enable.partition.eof`).
+It reads committed messages only, belongs to no group, and ends at the offsets it is given.  Transaction
+markers and aborted messages leave gaps, also at the very end; so a partition is read up to its end when a
+message at or past it has come, or when the broker says that there is nothing more (`enable.partition.eof`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ Messages: TypeAlias = Mapping[int, list[Message]]
 
 @dataclass(slots=True)
 class _Partition:
-    """What has arrived of one partition: all below `given` was handed out, all below `seen` is here or was."""
+    """What has arrived of one partition: all below `given` was handed out, all below `seen` is here or
+    was."""
 
     given: int
     seen: int
@@ -80,7 +81,8 @@ class Tail:
         return all(position.get(p, 0) >= partition.given for p, partition in self._partitions.items())
 
     def read(self, since: Offsets, until: Offsets) -> Messages:
-        """The messages between two positions, by partition, in order.  Waits for the broker, not for Spark."""
+        """The messages between two positions, by partition, in order.  Waits for the broker, not for
+        Spark."""
         unread = {p: end for p, end in until.items() if since.get(p, 0) < end}
         if any(p not in self._partitions or self._partitions[p].given != since.get(p, 0) for p in unread):
             self._assign(since, until)
@@ -126,12 +128,12 @@ class Tail:
         """Puts messages with their partitions.  Whether there was anything that brings us further."""
         further = False
         for message in arrived:
-            partition = self._partitions[message.partition()]  # type: ignore[index]
             error = message.error()
             if error is None:
-                partition.waiting.append(message)
+                self._partition(message).waiting.append(message)
             elif error.code() == KafkaError._PARTITION_EOF:
-                partition.seen = max(partition.seen, _offset(message))
+                ended = self._partition(message)
+                ended.seen = max(ended.seen, _offset(message))
             else:
                 self._note(error)
                 continue
@@ -140,6 +142,11 @@ class Tail:
             if partition.waiting:
                 partition.seen = max(partition.seen, _offset(partition.waiting[-1]) + 1)
         return further
+
+    def _partition(self, message: Message) -> _Partition:
+        number = message.partition()
+        assert number is not None
+        return self._partitions[number]
 
     def _note(self, error: KafkaError) -> None:
         """Trouble of the client.  What a person must act on ends the reading, the rest may pass."""

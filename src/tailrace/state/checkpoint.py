@@ -84,7 +84,11 @@ def _flush(store: Store, trace: Trace) -> None:
 
 
 def _describe(trace: Trace, directory: Path) -> dict[str, Any]:
-    runs = [{"lo": r.lo, "hi": r.hi, "rows": r.rows, "path": r.path.name} for r in trace.runs if r.path]
+    runs = [
+        {"lo": r.lo, "hi": r.hi, "rows": r.rows, "path": r.path.name, "settled": r.is_settled}
+        for r in trace.runs
+        if r.path
+    ]
     layout = {"row": trace.layout.row, "sums": trace.layout.sums}
     return {"since": trace.since, "upper": trace.upper, "layout": layout, "runs": runs}
 
@@ -92,13 +96,16 @@ def _describe(trace: Trace, directory: Path) -> dict[str, Any]:
 def _restore(store: Store, id: str, description: dict[str, Any]) -> Trace:
     saved = description["layout"]
     layout = Layout(row=tuple(saved["row"]), sums=tuple((name, type) for name, type in saved["sums"]))
-    runs: list[Run] = [
-        store.open(store.directory / "runs" / run["path"], layout, Tick(run["lo"]), Tick(run["hi"]), run["rows"])
-        for run in description["runs"]
-    ]
+    runs = [_restore_run(store, layout, run) for run in description["runs"]]
     return Trace(
         id=id, layout=layout, since=Tick(description["since"]), upper=Tick(description["upper"]), runs=runs
     )
+
+
+def _restore_run(store: Store, layout: Layout, saved: dict[str, Any]) -> Run:
+    path = store.directory / "runs" / saved["path"]
+    run = store.open(path, layout, Tick(saved["lo"]), Tick(saved["hi"]), saved["rows"])
+    return replace(run, is_settled=saved["settled"])
 
 
 def _read(directory: Path) -> dict[str, Any] | None:

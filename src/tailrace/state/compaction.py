@@ -7,12 +7,13 @@ Arrow and cost no job; a trace of Parquet runs is merged by one Spark job.
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from dataclasses import replace
 
-from tailrace.state.layout import Layout
+import pyarrow as pa
+
+from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.run import Run
-from tailrace.state.store import SMALL_ROWS, Store
+from tailrace.state.store import Store
 from tailrace.state.trace import Trace
 
 _MAX_SMALL_RUNS = 4
@@ -46,31 +47,17 @@ def _victims(runs: list[Run]) -> list[Run]:
 
 
 def _merge_small(store: Store, trace: Trace, runs: list[Run]) -> list[Run]:
-    table = consolidate(pa.concat_tables([run.table for run in runs]), trace.layout)
+    table = pa.concat_tables([run.table for run in runs])
+    if can_consolidate(trace.layout):
+        table = consolidate(table, trace.layout)
     merged = store.run_of(table, trace.layout, runs[0].lo, runs[-1].hi)
     if merged is None:
         return []
-    return [store.spill(merged, trace.layout)] if merged.rows > SMALL_ROWS else [merged]
+    return [store.spill(merged, trace.layout)] if merged.rows > store.small_rows else [merged]
 
 
 def _merge_large(store: Store, trace: Trace, runs: list[Run]) -> list[Run]:
     union = " UNION ALL ".join(f"SELECT {trace.layout.columns} FROM {run.view}" for run in runs)
     sql = f"SELECT * FROM ({trace.layout.consolidated(union)}) DISTRIBUTE BY h SORT BY h"
-    merged = store.materialize(sql, trace.layout, runs[0].lo, runs[-1].hi, SMALL_ROWS + 1)
-    return [] if merged is None else [merged]
-
-
-def consolidate(table: pa.Table, layout: Layout) -> pa.Table:
-    """Each row once, sums added, empty rows gone; on the driver.  Nested columns cannot be grouped here: left as is."""
-    keys = ["h", *(f"c{i}" for i in range(layout.arity))]
-    if any(pa.types.is_nested(table.schema.field(key).type) for key in keys):
-        return table
-    sums = list(layout.sum_names)
-    grouped = table.group_by(keys, use_threads=False).aggregate([(name, "sum") for name in sums])
-    grouped = grouped.rename_columns([name.removesuffix("_sum") for name in grouped.column_names])
-    some = None
-    for name in sums:
-        zero = pa.scalar(0, pa.int64()).cast(grouped.schema.field(name).type)
-        nonzero = pc.not_equal(grouped[name], zero)
-        some = nonzero if some is None else pc.or_(some, nonzero)
-    return grouped.filter(some).select([*keys, *sums]).cast(table.schema)
+    merged = store.materialize(sql, trace.layout, runs[0].lo, runs[-1].hi, store.small_rows + 1)
+    return [] if merged is None else [replace(merged, is_settled=True)]

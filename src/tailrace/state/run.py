@@ -20,13 +20,14 @@ from tailrace.types.core import Tick
 class Run:
     """Changes of the ticks above `lo`, up to and including `hi`.  Either `table` or `path` is set.
 
-    `view` is the name Spark knows it by.
+    `view` is the name Spark knows it by.  `is_settled`: no row is in it twice.
     """
 
     lo: Tick
     hi: Tick
     rows: int
     view: str
+    is_settled: bool = False
     table: pa.Table | None = None
     path: Path | None = None
 

@@ -10,12 +10,13 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 
-from tailrace.ivm.views import Views
+from tailrace.ivm.views import Views, arrow_schema
+from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.run import Run, count_rows, remove, write_table
 from tailrace.state.trace import Trace
@@ -40,6 +41,7 @@ class Store:
 
     views: Views
     directory: Path
+    small_rows: int = SMALL_ROWS
     traces: dict[str, Trace] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
     _retired: list[Run] = field(default_factory=list)
@@ -55,15 +57,26 @@ class Store:
         if trace is not None:
             self.retire(trace.runs)
 
-    def materialize(self, sql: str, layout: Layout, lo: Tick, hi: Tick, rows: int) -> Run | None:
-        """Runs one Spark job.  The result as a run, or None if there is no row.  `rows` is an upper guess."""
+    def materialize(
+        self, sql: str, layout: Layout, lo: Tick, hi: Tick, rows: int, *, consolidated: bool = True
+    ) -> Run | None:
+        """Runs one Spark job.  The result as a run, or None if there is no row.  `rows` is an upper guess.
+
+        Rows that are not `consolidated` yet will be: few of them here, which saves Spark a shuffle.
+        """
         self.work.jobs += 1
-        return self._small(sql, layout, lo, hi) if rows <= SMALL_ROWS else self._large(sql, layout, lo, hi)
+        small = rows <= self.small_rows
+        here = not consolidated and small and can_consolidate(layout)
+        if not consolidated and not here:
+            sql = layout.consolidated(sql)
+        run = self._small(sql, layout, lo, hi, consolidated=not here) if small else self._large(sql, layout, lo, hi)
+        return None if run is None else replace(run, is_settled=not consolidated)
 
     def run_of(self, table: pa.Table, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
         """A run of rows that are on the driver already.  No job."""
         if table.num_rows == 0:
             return None
+        table = table.cast(arrow_schema(layout.ddl))  # Spark says what cannot be NULL; runs must be alike to be merged
         with self.views.lasting():
             view = self.views.add_arrow(table, layout.ddl)
         return Run(lo=lo, hi=hi, rows=table.num_rows, view=view, table=table)
@@ -80,8 +93,10 @@ class Store:
                 if run.path is not None:
                     remove(run.path)
 
-    def _small(self, sql: str, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
+    def _small(self, sql: str, layout: Layout, lo: Tick, hi: Tick, *, consolidated: bool) -> Run | None:
         table = self.views.small.sql(sql).toArrow()
+        if not consolidated:
+            table = consolidate(table, layout)
         self.work.rows += table.num_rows
         return self.run_of(table.combine_chunks(), layout, lo, hi)
 
@@ -104,7 +119,9 @@ class Store:
 
     def spill(self, run: Run, layout: Layout) -> Run:
         """The same run as a Parquet file.  No job."""
-        return self.open(run.path or self.save(run), layout, run.lo, run.hi, run.rows)
+        opened = self.open(run.path or self.save(run), layout, run.lo, run.hi, run.rows)
+        self.views.drop(run.view)
+        return replace(opened, is_settled=run.is_settled)
 
     def save(self, run: Run) -> Path:
         """The rows of an Arrow run in a file, for a checkpoint.  No job."""

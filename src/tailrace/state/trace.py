@@ -7,7 +7,7 @@ after it every tick that had changes is a boundary.  Writing a run reads no old 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tailrace.errors import InternalError
 from tailrace.ivm.zset import ZSet
@@ -47,6 +47,14 @@ class Trace:
         texts = [f"SELECT {self.layout.columns} FROM {run.view}" for run in runs]
         sql = " UNION ALL ".join(texts) if texts else None
         return ZSet(arity=self.layout.arity, sql=sql, rows=sum(run.rows for run in runs))
+
+    def settled(self, lo: Tick, hi: Tick) -> ZSet:
+        """The same change with each row once.  A single run of a trace of sums is that already; else one shuffle."""
+        change = self.between(lo, hi)
+        runs = [run for run in self.runs if run.hi > lo and run.lo < hi]
+        if change.sql is None or (len(runs) == 1 and runs[0].is_settled):
+            return change
+        return replace(change, sql=self.layout.consolidated(change.sql))
 
     def allow_compaction(self, frontier: Tick) -> None:
         """Nobody will ask for single ticks before `frontier` any more."""

@@ -1,7 +1,8 @@
-"""Crash points: named places where a test can have the engine killed with -9.  Off unless armed.
+"""Crash points: named places where a test can have the engine killed with -9, or stopped.  Off unless armed.
 
 `TAILRACE_CRASH=name` or `name:3` in the environment kills the process at the first, or third, time it passes
-the point.  A point costs one dictionary look-up when nothing is armed.
+the point; `TAILRACE_PAUSE` stops it there (SIGSTOP) until somebody sends SIGCONT: so one makes a zombie.  A point
+costs one dictionary look-up when nothing is armed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import signal
 CRASH_POINTS = (
     "tick.before_log",  # nothing durable says the tick exists
     "tick.after_log",  # the tick is in the log, no effect of it anywhere
+    "kafka.progress_read",  # older writers are fenced and the target was asked, nothing is written yet
     "kafka.mid_produce",  # some messages of the tick were sent, inside an open transaction
     "kafka.sent_not_committed",  # all messages and the progress record are flushed, the transaction is open
     "kafka.committed_not_seen",  # the broker has committed; the engine has not noted it
@@ -26,33 +28,36 @@ CRASH_POINTS = (
     "ddl.after_commit",  # the catalog has the object, nothing runs yet
 )
 
-_armed: dict[str, int] = {}
+_SIGNALS = {"TAILRACE_CRASH": signal.SIGKILL, "TAILRACE_PAUSE": signal.SIGSTOP}
+
+_armed: dict[str, list[tuple[signal.Signals, int]]] = {}  # name → what is sent, at which turn from now
 
 
-def arm(spec: str) -> None:
+def arm(spec: str, number: signal.Signals = signal.SIGKILL) -> None:
     """`name` or `name:count`."""
     name, _, count = spec.partition(":")
     if name not in CRASH_POINTS:
         raise ValueError(f"unknown crash point {name!r}; there are {', '.join(CRASH_POINTS)}")
-    _armed[name] = int(count or 1)
+    _armed.setdefault(name, []).append((number, int(count or 1)))
 
 
 def is_armed(name: str) -> bool:
-    """Whether this point will kill at its turn; for what must be true there and costs time, like a flush."""
+    """Whether this point will kill or stop at its turn; for what must be true there and costs time, like a flush."""
     return name in _armed
 
 
 def crash_point(name: str, pid: int | None = None) -> None:
-    """Kills this process, and before it `pid`, the engine of a worker, if the point's turn has come."""
-    left = _armed.get(name)
-    if left is None:
+    """Kills or stops this process, and before it `pid`, the engine of a worker, if the point's turn has come."""
+    if name not in _armed:
         return
-    _armed[name] = left - 1
-    if left <= 1:
+    due = [number for number, turn in _armed[name] if turn == 1]
+    _armed[name] = [(number, turn - 1) for number, turn in _armed[name]]
+    for number in due:
         if pid is not None:
-            os.kill(pid, signal.SIGKILL)
-        os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(pid, number)
+        os.kill(os.getpid(), number)
 
 
-if spec := os.environ.get("TAILRACE_CRASH"):
-    arm(spec)
+for _variable, _signal in _SIGNALS.items():
+    if _spec := os.environ.get(_variable):
+        arm(_spec, _signal)

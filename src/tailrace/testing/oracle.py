@@ -20,7 +20,7 @@ from tailrace.engine.engine import Engine
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
 from tailrace.plan.nodes import Node, Scan
-from tailrace.plan.to_spark import render
+from tailrace.plan.to_spark import Leaf, render
 from tailrace.types.core import BEGINNING, Tick
 
 Bag: TypeAlias = Counter[str]
@@ -60,21 +60,28 @@ def changed_text(engine: Engine, view: Item, lo: Tick, hi: Tick) -> str | None:
 
 
 def recomputed_text(engine: Engine, view: Item, t: Tick) -> str:
-    """The batch meaning of a view's query over the tables and sources at `t`, each row with the weight one."""
-    assert view.plan is not None
-    names = "".join(f"c{i}, " for i in range(len(view.plan.schema)))
-    return f"SELECT {names}CAST(1 AS bigint) AS weight FROM ({_batch(engine, view.plan, t)})"
+    """What a view's query gives over the tables and sources at `t`, each row with the weight one."""
 
-
-def _batch(engine: Engine, node: Node, t: Tick) -> str:
     def leaf(scan: Scan) -> str:
-        item = engine.catalog.items[scan.relation]
-        if item.plan is not None:
-            return f"({_batch(engine, item.plan, t)})"
         content = engine.cluster.reader(scan).delta(BEGINNING, t).consolidated()
         return f"({nothing(scan) if content.sql is None else repeated(content.sql, content.arity)})"
 
-    return render(node, leaf)
+    return batch_text(engine, view, leaf)
+
+
+def batch_text(engine: Engine, view: Item, leaf: Leaf) -> str:
+    """What a view's query gives over the tables and sources that `leaf` names, each row with the weight one."""
+
+    def query(node: Node) -> str:
+        return render(node, relation)
+
+    def relation(scan: Scan) -> str:
+        plan = engine.catalog.items[scan.relation].plan
+        return leaf(scan) if plan is None else f"({query(plan)})"
+
+    assert view.plan is not None
+    names = "".join(f"c{i}, " for i in range(len(view.plan.schema)))
+    return f"SELECT {names}CAST(1 AS bigint) AS weight FROM ({query(view.plan)})"
 
 
 def bags(engine: Engine, texts: Mapping[Name, str | None]) -> dict[Name, Bag]:

@@ -153,6 +153,13 @@ def settle(bootstrap: str, topic: str) -> None:
         time.sleep(0.02)
 
 
+def ends(bootstrap: str, topic: str) -> dict[int, int]:
+    """The offset after the last message of each partition, committed or not."""
+    places = [TopicPartition(topic, partition) for partition in partitions_of(bootstrap, topic)]
+    offsets = _ends(_admin(bootstrap), places, IsolationLevel.READ_UNCOMMITTED)
+    return {place.partition: offset for place, offset in zip(places, offsets, strict=True)}
+
+
 def partitions_of(bootstrap: str, topic: str) -> list[int]:
     """The partition numbers of a topic; KafkaException if there is no such topic."""
     metadata = _admin(bootstrap).list_topics(topic, timeout=_SILENT_SECONDS).topics[topic]

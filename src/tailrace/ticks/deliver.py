@@ -6,6 +6,7 @@ that change nothing are not written.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tailrace.errors import SqlError
@@ -28,6 +29,7 @@ class Delivery:
     """`start`: BEGINNING for a sink with a snapshot, else the tick the sink was created at.
 
     `kept` is the frontier of the last checkpoint; `written` the last tick that went to the target, as far as we know.
+    `knows`: whether the tick log has a tick.
     """
 
     id: str
@@ -39,9 +41,11 @@ class Delivery:
     advances: bool = False  # nobody else brings `root` to the tick: a subscription to a query of its own
     kept: Tick = BEGINNING
     written: Tick = BEGINNING
+    knows: Callable[[Tick], bool] = lambda _: True
     counts: Counts = field(default_factory=Counts)
     _progress: Progress | None = None
     _frontier: Tick | None = None
+    _refusal: SqlError | None = None
 
     @property
     def is_known(self) -> bool:
@@ -57,8 +61,11 @@ class Delivery:
         """Fences older writers and reads what the target holds, if that is in doubt."""
         if self._progress is not None:
             return
+        if self._refusal is not None:
+            raise self._refusal
         progress = self.sink.progress()
         held = progress.tick if progress.tick is not None else self.start
+        self._refuse_strange(held, progress.unfinished)
         if held < self.written:
             raise SqlError(
                 f'sink "{self.name}" has written tick {self.written}, but its target holds only {held}',
@@ -69,6 +76,23 @@ class Delivery:
         self._progress = progress
         self._frontier = max(held, self.kept)  # from the one to the other nothing changed, or it would be written
         self.written = held
+
+    def _refuse_strange(self, held: Tick, unfinished: Tick | None) -> None:
+        """A tick that is not in our log was written by somebody else: what it consists of, we cannot know.
+
+        Once is enough: asking again would only fence the other one again.
+        """
+        ours = held in (self.start, self.written) or self.knows(held)
+        if ours and (unfinished is None or self.knows(unfinished)):
+            return
+        strange = unfinished if ours else held
+        self._refusal = SqlError(
+            f'the target of sink "{self.name}" holds tick {strange}, which is not in the tick log',
+            detail="Another engine writes to it from a copy of this data directory, or this is an older copy.",
+            hint="Run the engine on the copy that was used last; or drop the sink here and create it again.",
+            sqlstate="55000",
+        )
+        raise self._refusal
 
     def deliver(self, t: Tick) -> None:
         """Brings the target to `t`.  Runs Spark jobs if something changed.  On any error the target is asked again."""

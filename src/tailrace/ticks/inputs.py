@@ -90,7 +90,9 @@ class UpsertInput:
         fresh = f"SELECT {hash} AS h, {row}, CAST(NOT deleted AS bigint) AS weight FROM ({messages})"
         before = self.trace.between(BEGINNING, self.trace.upper)
         if before.sql is None:
-            absorb(self.store, self.trace, t, ZSet(arity=layout.arity, sql=f"SELECT * FROM ({fresh}) WHERE weight > 0", rows=rows))
+            there = f"SELECT * FROM ({fresh}) WHERE weight > 0"
+            change = ZSet(arity=layout.arity, sql=there, rows=rows, positive=True)
+            absorb(self.store, self.trace, t, change, consolidated=True)
             return
         with self.store.staged(fresh, layout, rows) as run:
             if run is None:
@@ -102,7 +104,7 @@ class UpsertInput:
                 f" FROM ({before.sql}) s LEFT SEMI JOIN {run.view} k ON s.h = k.h AND {same_key}"
             )
             both = f"SELECT h, {row}, weight FROM {run.view} UNION ALL ({old})"
-            absorb(self.store, self.trace, t, ZSet(arity=layout.arity, sql=layout.consolidated(both), rows=2 * rows))
+            absorb(self.store, self.trace, t, ZSet(arity=layout.arity, sql=both, rows=2 * rows))
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return bare(self.trace.between(lo, hi))

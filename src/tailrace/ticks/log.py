@@ -35,18 +35,29 @@ class TickLog:
     def last(self) -> Tick:
         return self._ticks[-1] if self._ticks else BEGINNING
 
+    def __contains__(self, t: Tick) -> bool:
+        """Whether `t` is known: logged, and not forgotten since."""
+        at = bisect.bisect_left(self._ticks, t)
+        return at < len(self._ticks) and self._ticks[at] == t
+
     def after(self, t: Tick) -> list[Tick]:
         """The logged ticks later than `t`."""
         return self._ticks[bisect.bisect_right(self._ticks, t) :]
 
     def append(self, t: Tick, positions: Mapping[str, Offsets], changes: Mapping[str, pa.Table]) -> None:
         """Makes `t` exist: from here on it will be done, whatever happens."""
+        self.write(t, positions, changes)
+        self.remember(t, positions)
+
+    def write(self, t: Tick, positions: Mapping[str, Offsets], changes: Mapping[str, pa.Table]) -> None:
         with self._database.transaction() as sql:
             sql.execute("INSERT INTO ticks VALUES (?)", (t,))
             for source, offsets in positions.items():
                 sql.execute("INSERT INTO positions VALUES (?, ?, ?)", (source, t, json.dumps(dict(offsets))))
             for relation, rows in changes.items():
                 sql.execute("INSERT INTO table_changes VALUES (?, ?, ?)", (relation, t, _to_bytes(rows)))
+
+    def remember(self, t: Tick, positions: Mapping[str, Offsets]) -> None:
         self._ticks.append(t)
         for source, offsets in positions.items():
             self._positions[source].append((t, dict(offsets)))

@@ -8,10 +8,12 @@ tick, so from its last known frontier on nothing is fused.
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 
 from tailrace.errors import TailraceError
 from tailrace.ticks.cluster import Cluster, explain
-from tailrace.types.core import Tick
+from tailrace.ticks.deliver import Delivery
+from tailrace.types.core import BEGINNING, Tick
 
 _log = logging.getLogger("tailrace.ticks")
 
@@ -19,15 +21,30 @@ _log = logging.getLogger("tailrace.ticks")
 def recover(cluster: Cluster, checkpoint: Tick) -> None:
     """Brings a cluster whose objects are all there to the last logged tick.  Runs Spark jobs."""
     cluster.frontier = cluster.done = checkpoint
-    for delivery in cluster.deliveries.values():
-        try:
-            delivery.ask()
-        except Exception as error:  # noqa: BLE001  the sink stalls alone; the tick loop will ask again
-            known: TailraceError = explain(error)
-            cluster.statuses.note(delivery.id, "stalled", known.message, known.hint)
-    for t in steps(cluster.log.after(checkpoint), [d.frontier for d in cluster.deliveries.values()]):
+    _ask_all(cluster)
+    replayed = steps(cluster.log.after(checkpoint), [d.frontier for d in cluster.deliveries.values()])
+    if checkpoint > BEGINNING:
+        cluster.run(checkpoint)  # finds everything there: views can be read, whether or not ticks follow
+    for t in replayed:
         _log.info("replaying tick=%d", t)
         cluster.run(t)
+
+
+def _ask_all(cluster: Cluster) -> None:
+    """All at once: what one sink left open may hide another one's progress until it is fenced too."""
+    deliveries = list(cluster.deliveries.values())
+    with ThreadPoolExecutor(max_workers=max(len(deliveries), 1)) as pool:
+        for delivery, failure in zip(deliveries, pool.map(_ask, deliveries), strict=True):
+            if failure is not None:
+                cluster.statuses.note(delivery.id, "stalled", failure.message, failure.hint)
+
+
+def _ask(delivery: Delivery) -> TailraceError | None:
+    try:
+        delivery.ask()
+    except Exception as error:  # noqa: BLE001  the sink stalls alone; the tick loop will ask again
+        return explain(error)
+    return None
 
 
 def steps(logged: list[Tick], frontiers: list[Tick]) -> list[Tick]:

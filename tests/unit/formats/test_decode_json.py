@@ -1,11 +1,15 @@
-"""FORMAT JSON takes exactly the documents of RFC 8259.  All are judged by one Spark query; each is its own claim."""
+"""FORMAT JSON takes exactly the documents of RFC 8259.  All are judged by one Spark query; each is its own
+claim."""
 
 import json
+import random
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tailrace.formats.decode_json import JsonDecoder
+from tailrace.formats.decode_json import JsonDecoder, is_json
+from tailrace.formats.functions import install, install_java, install_sql
+from tailrace.spark import configure
 
 VALID = [
     '{"a":1}',
@@ -26,6 +30,7 @@ VALID = [
     '{"":{"b":[1,{"c":"}]"}]}}',
     '{"a":1,"a":2}',
     '{"a":"%s"}' % ("x" * 100_000),
+    "1" * 1_000,
     "[" * 900 + "]" * 900,
 ]
 
@@ -66,15 +71,20 @@ INVALID = [
     '{"a" 1}',
     "\ufeff1",
     "\u00a01",
+    "1" * 1_100,
+    "[" * 1_100 + "]" * 1_100,
 ]
 
 NOT_UTF8 = [b'"\xff"', b'{"a":"\xc3"}', b'"\xed\xa0\x80"', '"é"'.encode("latin-1")]
 
 
-@pytest.fixture(scope="module")
-def errors(spark: SparkSession) -> dict[bytes, str | None]:
+@pytest.fixture(scope="module", params=[install_java, install_sql])
+def errors(spark: SparkSession, request: pytest.FixtureRequest) -> dict[bytes, str | None]:
+    """What each document's error is, under both definitions of `tailrace_is_json`."""
+    session = configure(spark.newSession())
+    request.param(session)
     documents = [text.encode() for text in (*VALID, *INVALID)] + NOT_UTF8
-    rows = spark.createDataFrame([(document,) for document in documents], "data binary")
+    rows = session.createDataFrame([(document,) for document in documents], "data binary")
     decoded = JsonDecoder().decoded("data")
     judged = rows.selectExpr("data", f"{decoded.columns[0]} AS text", f"{decoded.error} AS error").collect()
     assert all(row.text.encode() == bytes(row.data) for row in judged if row.error is None)
@@ -86,10 +96,11 @@ def test_a_document_is_taken_as_it_is(document: str, errors: dict[bytes, str | N
     assert errors[document.encode()] is None
 
 
-@pytest.mark.parametrize("document", INVALID)
+@pytest.mark.parametrize("document", INVALID, ids=lambda text: text[:20])
 def test_anything_else_is_an_error(document: str, errors: dict[bytes, str | None]) -> None:
     error = errors[document.encode()]
-    assert error == f"Decode error: JSON: not a valid document (original text: {document})"
+    shown = document if len(document) <= 200 else document[:200] + "…"
+    assert error == f"Decode error: JSON: not a valid document (original text: {shown})"
 
 
 @pytest.mark.parametrize("document", NOT_UTF8)
@@ -105,18 +116,39 @@ def test_what_the_driver_takes_spark_takes_too(errors: dict[bytes, str | None]) 
     assert not JsonDecoder().surely_decodes([b"1", b"{", b"2"])
 
 
+def test_both_definitions_agree_about_documents_with_a_wrong_byte(spark: SparkSession) -> None:
+    """A thousand documents, each with one byte changed, left out or put in."""
+    chance = random.Random(7)
+    documents = {_damaged(chance.choice(VALID[:18]).encode()[:60], chance) for _ in range(1_000)}
+    answers = []
+    for installed in (install_java, install_sql):
+        session = configure(spark.newSession())
+        installed(session)
+        rows = session.createDataFrame([(document,) for document in sorted(documents)], "data binary")
+        answers.append([row[0] for row in rows.selectExpr(is_json("data")).collect()])
+    assert answers[0] == answers[1]
+    assert {True, False} == set(answers[0])
+
+
+def _damaged(document: bytes, chance: random.Random) -> bytes:
+    place = chance.randrange(len(document) + 1)
+    put_in = chance.choice([b"", b"", bytes([chance.choice(b' \t\n{}[]:,"\\-+.eE019tfnu\x00\xc3\xff')])])
+    return document[:place] + put_in + document[place + chance.choice([0, 1]) :]
+
+
 def test_the_lists_are_what_python_says() -> None:
     def refuse(_: str) -> None:
         raise ValueError
 
     for text in VALID[:-1]:  # the last one is too deep for Python
         json.loads(text)
-    for text in INVALID:
+    for text in INVALID[:-2]:  # the last two are too much only for Spark's parser
         with pytest.raises(ValueError):  # noqa: PT011  any of json's is meant
             json.loads(text, parse_constant=refuse)
 
 
 def test_an_error_repeats_only_the_beginning_of_a_long_message(spark: SparkSession) -> None:
+    install(spark)
     rows = spark.createDataFrame([(b"x" * 10_000,), (b"\xff" * 10_000,)], "data binary")
     for row in rows.selectExpr(f"{JsonDecoder().decoded('data').error} AS error").collect():
         assert len(row.error) < 600

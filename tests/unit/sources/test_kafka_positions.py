@@ -1,14 +1,13 @@
 """Arithmetic on positions, and what makes a source stop."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pytest
-
 from tailrace.errors import InvalidOption, SqlError
-from tailrace.sources.kafka_log import capped, distance
 from tailrace.sources.kafka_offsets import beyond, check_same
 from tailrace.sources.kafka_start import StartOffset, StartTimestamp, start_of
+from tailrace.sources.positions import capped, distance
 
 positions = st.dictionaries(st.integers(0, 5), st.integers(0, 100))
 

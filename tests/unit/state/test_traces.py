@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from tailrace.errors import InternalError
 from tailrace.ivm.views import Views
 from tailrace.state import checkpoint
-from tailrace.state.compaction import compact, consolidate
+from tailrace.state.compaction import compact
+from tailrace.state.consolidate import consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.store import SMALL_ROWS, Store
 from tailrace.state.trace import Trace

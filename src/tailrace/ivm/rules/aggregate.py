@@ -89,7 +89,7 @@ class Additive:
         keys = "".join(f"{place} AS c{i}, " for i, place in enumerate(group))
         added = "".join(f", {weighted(sum)}" for sums in self.sums for sum in sums)
         rows = f"SELECT {key_hash(group)} AS h, {keys}weight{added} FROM ({change.sql})"
-        return ZSet(arity=len(group), sql=self.trace.layout.consolidated(rows), rows=change.rows)
+        return ZSet(arity=len(group), sql=rows, rows=change.rows)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return finalized(self.node, self.sums, self.trace, lo, hi)
@@ -130,7 +130,7 @@ def _content(node: Aggregate, sums: tuple[tuple[Sum, ...], ...], trace: Trace, t
         zeros = ", ".join(f"CAST(0 AS {type}) AS {name}" for name, type in trace.layout.sums)
         groups = f"SELECT {zeros}"
     elif node.group_by:
-        groups = f"SELECT * FROM ({trace.layout.consolidated(content.sql)}) WHERE weight > 0"
+        groups = f"SELECT * FROM ({trace.settled(BEGINNING, t).sql}) WHERE weight > 0"
     else:
         totals = ", ".join(f"CAST(coalesce(sum({n}), 0) AS {t}) AS {n}" for n, t in trace.layout.sums)
         groups = f"SELECT {totals} FROM ({content.sql})"

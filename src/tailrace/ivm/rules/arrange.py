@@ -33,7 +33,8 @@ class Arranged:
         if self.trace.upper >= t:
             return
         self.input.advance(t)
-        absorb(self.store, self.trace, t, self._hashed(self.input.delta(self.trace.upper, t)))
+        change = self.input.delta(self.trace.upper, t)
+        absorb(self.store, self.trace, t, self._hashed(change), consolidated=change.positive)
 
     def _hashed(self, change: ZSet) -> ZSet:
         if change.sql is None:
@@ -42,16 +43,15 @@ class Arranged:
         hash = key_hash([render_expression(part, places) for part in self.key])
         names = columns(change.arity)
         text = f"SELECT {hash} AS h, {names + ', ' if names else ''}weight FROM ({change.sql})"
-        sql = text if change.positive else self.trace.layout.consolidated(text)
-        return ZSet(arity=change.arity, sql=sql, rows=change.rows, positive=change.positive)
+        return ZSet(arity=change.arity, sql=text, rows=change.rows, positive=change.positive)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return self.trace.between(lo, hi)
 
     def touched(self, lo: Tick, hi: Tick) -> str | None:
-        """Text of the hashes (column `h`, each once) that changed between two ticks."""
+        """Text of the hashes (column `h`, perhaps more than once) that changed between two ticks."""
         change = self.trace.between(lo, hi)
-        return None if change.sql is None else f"SELECT DISTINCT h FROM ({change.sql})"
+        return None if change.sql is None else f"SELECT h FROM ({change.sql})"
 
     def bag(self, t: Tick, touched: str | None) -> str | None:
         """Text of the rows at `t` (c0 …), repeated by weight; only those under the hashes `touched`, if given."""

@@ -74,7 +74,7 @@ class DistinctAdditive:
         keys = "".join(f"{place} AS c{i}, " for i, place in enumerate(key))
         added = "".join(f", {weighted(sum)}" for sum in self._plain)
         rows = f"SELECT {key_hash(key)} AS h, {keys}weight{added} FROM ({change.sql})"
-        return ZSet(arity=len(key), sql=self.pairs.layout.consolidated(rows), rows=change.rows)
+        return ZSet(arity=len(key), sql=rows, rows=change.rows)
 
     def _contributions(self, lo: Tick, hi: Tick) -> ZSet:
         """What the change of the pairs adds to their groups."""
@@ -83,7 +83,7 @@ class DistinctAdditive:
         hash = key_hash([f"c{i}" for i in range(groups)])
         change = self.pairs.between(lo, hi)
         if lo == BEGINNING:
-            source = None if change.sql is None else self.pairs.layout.consolidated(change.sql)
+            source = self.pairs.settled(lo, hi).sql
             moved = "CAST(weight > 0 AS int)"
             plain = "".join(f", {sum.name}" for sum in self._plain)
             weight = "weight"
@@ -99,9 +99,7 @@ class DistinctAdditive:
         )
         names = self.trace.layout.columns
         rows = f"SELECT {hash} AS h, {keys}{weight}{plain}{distinct} FROM ({source})"
-        return ZSet(
-            arity=groups, sql=self.trace.layout.consolidated(f"SELECT {names} FROM ({rows})"), rows=change.rows
-        )
+        return ZSet(arity=groups, sql=f"SELECT {names} FROM ({rows})", rows=change.rows)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return finalized(self.node, self.sums, self.trace, lo, hi)

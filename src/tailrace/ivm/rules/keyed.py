@@ -40,7 +40,7 @@ class Keyed:
         touched = [text for side in self.below if (text := side.touched(lo, hi)) is not None]
         if not touched:
             return ZSet.empty(arity)
-        keys = touched[0] if len(touched) == 1 else "SELECT DISTINCT h FROM (" + " UNION ALL ".join(touched) + ")"
+        keys = " UNION ALL ".join(touched)
         both = f"({self._after(hi, keys, 1)}) UNION ALL ({self._after(lo, keys, -1)})"
         return ZSet(arity=arity, sql=f"SELECT * FROM ({both})", rows=2 * rows).consolidated()
 

@@ -14,13 +14,15 @@ from tailrace.ivm.zset import ZSet
 from tailrace.plan.expressions import Literal, Ref
 from tailrace.plan.nodes import Filter, FlatMap, Node, Project, Scan, Union, Values
 from tailrace.plan.to_spark import render
+from tailrace.plan.walk import has_own_subquery
 from tailrace.types.core import BEGINNING, BIGINT, Column, Tick
 
 _WEIGHT = Column("weight", BIGINT, nullable=False)
 
 
 def is_linear(node: Node) -> bool:
-    return isinstance(node, Filter | Project | FlatMap | Union | Values)
+    """A subquery reads relations of its own: what it says of a row may change though the row does not."""
+    return isinstance(node, Filter | Project | FlatMap | Union | Values) and not has_own_subquery(node)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,11 +53,11 @@ def build(node: Node, below: Callable[[Node], Operator]) -> Linear:
 
     def cut(inner: Node) -> Node:
         match inner:
-            case Filter() | Project() | FlatMap():
+            case Filter() | Project() | FlatMap() if is_linear(inner):
                 return replace(inner, input=cut(inner.input))
             case Union():
                 return replace(inner, inputs=tuple(cut(each) for each in inner.inputs))
-            case Values():
+            case Values() if is_linear(inner):
                 return inner
             case _:
                 operators.append(below(inner))

@@ -55,7 +55,7 @@ class Recompute:
         if before.sql is not None:
             both = f"({fresh}) UNION ALL (SELECT h, {row}, -weight AS weight FROM ({before.sql}))"
         rows = sum(operator.delta(BEGINNING, hi).rows for operator in self.below) + before.rows
-        return ZSet(arity=arity, sql=self.trace.layout.consolidated(both), rows=rows)
+        return ZSet(arity=arity, sql=both, rows=rows)
 
     def content(self, t: Tick) -> str:
         """The batch meaning at `t`, as text."""

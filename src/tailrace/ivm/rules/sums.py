@@ -24,7 +24,7 @@ def before_and_after(trace: Trace, lo: Tick, hi: Tick) -> str | None:
     before = trace.between(BEGINNING, lo)
     if before.sql is not None:
         kept = ", ".join(f"{name} AS old_{name}, {name} AS new_{name}" for name, _ in sums)
-        touched = f"SELECT DISTINCT h FROM ({change.sql})"
+        touched = f"SELECT h FROM ({change.sql})"
         parts.append(
             f"SELECT /*+ BROADCAST(k) */ {prefix}{kept} FROM ({before.sql}) s"
             f" LEFT SEMI JOIN ({touched}) k ON s.h = k.h"

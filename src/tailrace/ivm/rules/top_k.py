@@ -49,7 +49,7 @@ class AppendOnlyTopK:
             return
         fresh = self._under_key(self._top(repeated(arriving.sql, arriving.arity)))
         if before.sql is None:
-            absorb(self.store, self.trace, t, replace(arriving, sql=self.trace.layout.consolidated(fresh)))
+            absorb(self.store, self.trace, t, replace(arriving, sql=fresh))
             return
         with self.store.staged(fresh, self.trace.layout, arriving.rows) as run:
             absorb(self.store, self.trace, t, ZSet.empty(arriving.arity) if run is None else self._merged(run, before))
@@ -63,14 +63,14 @@ class AppendOnlyTopK:
         layout = self.trace.layout
         touched = (
             f"SELECT /*+ BROADCAST(k) */ s.* FROM ({before.sql}) s"
-            f" LEFT SEMI JOIN (SELECT DISTINCT h FROM {fresh.view}) k ON s.h = k.h"
+            f" LEFT SEMI JOIN {fresh.view} k ON s.h = k.h"
         )
         old = layout.consolidated(touched)
         names = layout.columns
         candidates = f"SELECT {names} FROM {fresh.view} UNION ALL SELECT {names} FROM ({old})"
         best = self._under_key(self._top(repeated(candidates, layout.arity)))
         negated = f"SELECT h, {columns(layout.arity)}, -weight AS weight FROM ({old})"
-        change = layout.consolidated(f"({best}) UNION ALL ({negated})")
+        change = f"({best}) UNION ALL ({negated})"
         return ZSet(arity=layout.arity, sql=change, rows=2 * fresh.rows)
 
     def _top(self, bag: str) -> str:

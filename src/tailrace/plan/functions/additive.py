@@ -1,9 +1,10 @@
-"""Aggregates that are functions of sums: each row contributes, contributions add up, the result is read off the sums.
+"""Aggregates that are functions of sums: each row contributes, contributions add up, the result is read off
+the sums.
 
-The batch text of such an aggregate is made of the same two functions that incremental maintenance uses, so the two
-agree by construction.  A contribution is 0 for NULL.  FILTER is the caller's: `filtered` makes a contribution 0
-for rows that do not pass.  Contributions may be multiplied by a bigint weight and summed in Spark without losing a
-digit, because their types are chosen so.
+The batch text of such an aggregate is made of the same two functions that incremental maintenance uses, so
+the two agree by construction.  A contribution is 0 for NULL.  FILTER is the caller's: `filtered` makes a
+contribution 0 for rows that do not pass.  Contributions may be multiplied by a bigint weight and summed in
+Spark without losing a digit, because their types are chosen so.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class Contribution:
 
     def filtered(self, condition: str) -> Contribution:
         """The same for rows that pass a FILTER, 0 for the others."""
-        return Contribution(f"CASE WHEN {condition} THEN {self.text} ELSE CAST(0 AS {self.ddl}) END", self.ddl)
+        return Contribution(
+            f"CASE WHEN {condition} THEN {self.text} ELSE CAST(0 AS {self.ddl}) END", self.ddl
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,10 @@ COUNT = Additive(
 )
 
 SUM_INTEGER = Additive(
-    lambda call, texts: [Contribution(f"coalesce(CAST({texts[0]} AS bigint), 0L)", "bigint"), _counted(texts[0])],
+    lambda call, texts: [
+        Contribution(f"coalesce(CAST({texts[0]} AS bigint), 0L)", "bigint"),
+        _counted(texts[0]),
+    ],
     lambda call, sums: _if_any(sums[1], sums[0]),
 )
 
@@ -73,9 +79,7 @@ def _whole(sums: Sequence[str]) -> str:
     return f"CAST({upper} + CAST({sums[1]} AS decimal(20,0)) AS decimal(38,0))"
 
 
-SUM_BIGINT = Additive(
-    _halves, lambda call, sums: _if_any(sums[2], f"CAST({_whole(sums)} AS {NUMERIC_DDL})")
-)
+SUM_BIGINT = Additive(_halves, lambda call, sums: _if_any(sums[2], f"CAST({_whole(sums)} AS {NUMERIC_DDL})"))
 
 
 def _scale(call: AggregateCall) -> int | None:
@@ -120,18 +124,17 @@ def _avg_numeric(call: AggregateCall, sums: Sequence[str]) -> str:
     return _if_any(count, _mean(total, count))
 
 
-def _mean(total: str, count: str) -> str:
-    return quotient(Operand(total, 20, 18), Operand(f"CAST(nullif({count}, 0L) AS decimal(19,0))", 19, 0))
+def _mean(total: str, count: str, scale: int = 18) -> str:
+    return quotient(Operand(total, 20, scale), Operand(f"CAST(nullif({count}, 0L) AS decimal(19,0))", 19, 0))
 
 
 SUM_NUMERIC = Additive(_decimal_parts, _sum_numeric)
 AVG_NUMERIC = Additive(_decimal_parts, _avg_numeric)
 AVG_INTEGER = Additive(
-    SUM_INTEGER.contributions, lambda call, sums: _if_any(sums[1], _mean(f"CAST({sums[0]} AS {NUMERIC_DDL})", sums[1]))
+    SUM_INTEGER.contributions,
+    lambda call, sums: _if_any(sums[1], _mean(f"CAST({sums[0]} AS decimal(19,0))", sums[1], scale=0)),
 )
-AVG_BIGINT = Additive(
-    _halves, lambda call, sums: _if_any(sums[2], _mean(f"CAST({_whole(sums)} AS {NUMERIC_DDL})", sums[2]))
-)
+AVG_BIGINT = Additive(_halves, lambda call, sums: _if_any(sums[2], _mean(_whole(sums), sums[2], scale=0)))
 
 
 def _booleans(wanted: str) -> Callable[[AggregateCall, Sequence[str]], list[Contribution]]:
@@ -159,7 +162,8 @@ def variance(*, sample: bool, root: bool) -> Additive:
     def finalize(call: AggregateCall, sums: Sequence[str]) -> str:
         total, squares, count = sums
         n = f"CAST({count} AS decimal(19,0))"
-        spread = f"CAST({n} * {squares} - CAST({total} AS decimal(19,0)) * CAST({total} AS decimal(19,0)) AS double)"
+        exact = f"CAST({total} AS decimal(19,0))"
+        spread = f"CAST({n} * {squares} - {exact} * {exact} AS double)"
         divisor = f"CAST(nullif({count} - {1 if sample else 0}, 0L) AS double)"
         value = f"{spread} / CAST(nullif({count}, 0L) AS double) / {divisor}"
         return f"CAST({f'sqrt({value})' if root else value} AS {spark_type(call.type)})"

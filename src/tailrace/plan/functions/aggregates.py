@@ -1,7 +1,7 @@
 """Aggregate functions: what they take, what they give, and their batch text.
 
-Every result is a function of the group's rows as a bag: without an ORDER BY of its own, an aggregate that depends on
-order uses one fixed order, and float sums add in order of size.
+Every result is a function of the group's rows as a bag: without an ORDER BY of its own, an aggregate that
+depends on order uses one fixed order, and float sums add in order of size.
 """
 
 from __future__ import annotations
@@ -15,15 +15,24 @@ from tailrace.plan.functions import additive as sums
 from tailrace.plan.functions.additive import Additive, Contribution
 from tailrace.plan.functions.entry import parse_signature
 from tailrace.plan.functions.ordered import Sort, collected, sorted_rows
+from tailrace.plan.raising import raising
 from tailrace.types.core import SqlType
 from tailrace.types.spark import spark_type
 
-__all__ = ["Additive", "AggregateFunction", "Contribution", "additive", "aggregate_candidates", "aggregate_text"]
+__all__ = [
+    "Additive",
+    "AggregateFunction",
+    "Contribution",
+    "additive",
+    "aggregate_candidates",
+    "aggregate_text",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The rows that an aggregate sees, as texts: its arguments, its order, and what follows each Spark aggregate.
+    """The rows that an aggregate sees, as texts: its arguments, its order, and what follows each Spark
+    aggregate.
 
     `tail` is a FILTER clause, an OVER clause, both or nothing.
     """
@@ -56,7 +65,13 @@ def _aggregate(
     name, arguments, result, _ = parse_signature(signature)
     id = signature.split(" -> ")[0]
     return AggregateFunction(
-        id=id, name=name, arguments=arguments, result=result, additive=additive, spark=spark, nullable=nullable
+        id=id,
+        name=name,
+        arguments=arguments,
+        result=result,
+        additive=additive,
+        spark=spark,
+        nullable=nullable,
     )
 
 
@@ -88,11 +103,14 @@ def _float_variance(*, sample: bool, root: bool) -> Text:
     """Two passes over the sorted values: the mean, then the squares of the distances to it."""
 
     def text(call: AggregateCall | WindowCall, group: Group) -> str:
-        values = f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
+        values = (
+            f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
+        )
         count = f"cardinality({values})"
         mean = f"aggregate({values}, 0D, (total, x) -> total + x) / nullif({count}, 0)"
         spread = (
-            f"aggregate({values}, named_struct('mean', {mean}, 'sum', 0D), (s, x) -> named_struct('mean', s.mean,"
+            f"aggregate({values}, named_struct('mean', {mean}, 'sum', 0D), (s, x) ->"
+            " named_struct('mean', s.mean,"
             f" 'sum', s.sum + (x - s.mean) * (x - s.mean)), s -> s.sum)"
         )
         value = f"{spread} / nullif({count} - {1 if sample else 0}, 0)"
@@ -109,11 +127,10 @@ def _array(call: AggregateCall | WindowCall, group: Group) -> str:
 def _string(call: AggregateCall | WindowCall, group: Group) -> str:
     rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
     present = f"filter({rows}, r -> r.v0 IS NOT NULL)"
-    joined = (
+    return (
         f"aggregate({present}, CAST(NULL AS string), (s, r) ->"
         " CASE WHEN s IS NULL THEN r.v0 ELSE concat(s, coalesce(r.v1, ''), r.v0) END)"
     )
-    return joined
 
 
 def _json_array(call: AggregateCall | WindowCall, group: Group) -> str:
@@ -125,10 +142,10 @@ def _json_array(call: AggregateCall | WindowCall, group: Group) -> str:
 def _json_object(call: AggregateCall | WindowCall, group: Group) -> str:
     """Entries in order of their keys; of equal keys the last value wins."""
     rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
-    entries = f"transform({rows}, r -> struct(r.v0, parse_json(coalesce(r.v1, 'null'))))"
+    entries = f"transform({rows}, r -> named_struct('k', r.v0, 'v', parse_json(coalesce(r.v1, 'null'))))"
     last = (
         f"aggregate({entries}, CAST(map() AS map<string,variant>), (m, e) ->"
-        " map_concat(map_filter(m, (k, v) -> k <> e.col1), map(e.col1, e.col2)))"
+        " map_concat(map_filter(m, (k, v) -> k <> e.k), map(e.k, e.v)))"
     )
     return f"CASE WHEN count(1){group.tail} > 0 THEN to_json(parse_json(to_json({last}))) END"
 
@@ -141,6 +158,13 @@ def _map(call: AggregateCall | WindowCall, group: Group) -> str:
         " map_concat(map_filter(m, (k, v) -> k <> e.v0), map(e.v0, e.v1)))"
     )
     return f"CASE WHEN count(1){group.tail} > 0 THEN {last} END"
+
+
+def _single(call: AggregateCall | WindowCall, group: Group) -> str:
+    """The value of the only row of a subquery; of more than one it is an error."""
+    error = raising("21000", "more than one row returned by a subquery used as an expression")
+    value = f"any_value({group.arguments[0]}){group.tail}"
+    return f"CASE WHEN count(1){group.tail} > 1 THEN {error} ELSE {value} END"
 
 
 _INTEGERS = ("smallint", "integer")
@@ -173,13 +197,18 @@ AGGREGATES = (
     *(
         _aggregate(f"{name}({t}) -> {result}", _float_variance(sample=sample, root=root))
         for name, sample, root in _SPREADS
-        for t, result in (("bigint", "numeric"), ("numeric", "numeric"), ("double precision", "double precision"))
+        for t, result in (
+            ("bigint", "numeric"),
+            ("numeric", "numeric"),
+            ("double precision", "double precision"),
+        )
     ),
     _aggregate("string_agg(text, text) -> text", _string),
     _aggregate("array_agg(T) -> T[]", _array),
     _aggregate("list_agg(T) -> T list", _array),
     _aggregate("jsonb_agg(jsonb) -> jsonb", _json_array),
     _aggregate("jsonb_object_agg(text, jsonb) -> jsonb", _json_object),
+    _aggregate("single(T) -> T", _single),
     _aggregate("map_agg(text, T) -> map[text=>T]", _map),
 )
 
@@ -211,18 +240,23 @@ def aggregate_text(call: AggregateCall | WindowCall, group: Group) -> str:
 
 def _additive_text(call: AggregateCall | WindowCall, rule: Additive, group: Group) -> str:
     parts = rule.contributions(call, group.arguments)  # type: ignore[arg-type]
-    totals = [f"coalesce(CAST(sum({part.text}){group.tail} AS {part.ddl}), CAST(0 AS {part.ddl}))" for part in parts]
+    totals = [
+        f"coalesce(CAST(sum({part.text}){group.tail} AS {part.ddl}), CAST(0 AS {part.ddl}))" for part in parts
+    ]
     return rule.finalize(call, totals)  # type: ignore[arg-type]
 
 
-def _distinct_text(call: AggregateCall | WindowCall, entry: AggregateFunction, rule: Additive, group: Group) -> str:
+def _distinct_text(
+    call: AggregateCall | WindowCall, entry: AggregateFunction, rule: Additive, group: Group
+) -> str:
     """Each value once: the contributions of the distinct values, added up."""
     if entry.spark is not None:
         return entry.spark(call, group)
     values = f"array_sort({collected(group.arguments[0], True, group.tail)})"
     parts = rule.contributions(call, ["x"])  # type: ignore[arg-type]
     totals = [
-        f"CAST(aggregate({values}, CAST(0 AS {part.ddl}), (total, x) -> CAST(total + {part.text} AS {part.ddl}))"
+        f"CAST(aggregate({values}, CAST(0 AS {part.ddl}), (total, x) ->"
+        f" CAST(total + {part.text} AS {part.ddl}))"
         f" AS {part.ddl})"
         for part in parts
     ]

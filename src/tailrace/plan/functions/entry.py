@@ -1,8 +1,8 @@
 """One function or operator: its signature, when it is NULL, and its Spark text.
 
-A table writes `function("lower(text) -> text", "lower({0})")`.  In a signature `T` is any type, the same at each
-place; `...` after the last argument lets it repeat.  The Spark text is a template with the arguments' texts, or a
-Python function of the bound call for what depends on its types.
+A table writes `function("lower(text) -> text", "lower({0})")`.  In a signature `T` is any type, the same at
+each place; `...` after the last argument lets it repeat.  The Spark text is a template with the arguments'
+texts, or a Python function of the bound call for what depends on its types.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Render: TypeAlias = Callable[[Expression], str]
 
 SparkText: TypeAlias = str | Callable[[Call, Render], str]
 Nulls: TypeAlias = OneOf["strict", "never", "always"]
-"""strict: NULL exactly when an argument is; never; always: NULL may come out of arguments that are not NULL."""
+"""strict: NULL exactly when an argument is; never; always: NULL may come out of arguments that are not NULL.
+"""
 
 VARIABLE = Scalar("t")
 """The type variable `T` of a signature."""
@@ -31,7 +32,9 @@ VARIABLE = Scalar("t")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Function:
-    """`id` is what a Call names: the bare name where all arguments are of any type, else the whole signature."""
+    """`id` is what a Call names: the bare name where all arguments are of any type, else the whole
+    signature.
+    """
 
     id: str
     name: str
@@ -54,7 +57,12 @@ class Function:
 
 
 def function(
-    signature: str, spark: SparkText, *, nulls: Nulls = "strict", volatile: bool = False, id: str | None = None
+    signature: str,
+    spark: SparkText,
+    *,
+    nulls: Nulls = "strict",
+    volatile: bool = False,
+    id: str | None = None,
 ) -> Function:
     """An entry of a table.  The signature reads `name(type, …) -> type`."""
     name, arguments, result, variadic = parse_signature(signature)
@@ -114,5 +122,7 @@ def rendered(spark: SparkText, call: Call, render: Render) -> str:
 
 
 def joined(template: str, separator: str) -> Callable[[Call, Render], str]:
-    """For variadic functions: `template` with all arguments put between, e.g. `joined("concat({})", ", ")`."""
+    """For variadic functions: `template` with all arguments put between, e.g. `joined("concat({})", ",
+    ")`.
+    """
     return lambda call, render: template.format(separator.join(render(a) for a in call.arguments))

@@ -32,7 +32,8 @@ _DOUBLE = tuple(
     for name, spark in {
         "sqrt": "sqrt({0})", "cbrt": "cbrt({0})", "exp": "exp({0})", "ln": "ln({0})", "log": "log10({0})",
         "log10": "log10({0})", "sin": "sin({0})", "cos": "cos({0})", "tan": "tan({0})", "cot": "cot({0})",
-        "asin": "asin({0})", "acos": "acos({0})", "atan": "atan({0})", "sinh": "sinh({0})", "cosh": "cosh({0})",
+        "asin": "asin({0})", "acos": "acos({0})", "atan": "atan({0})",
+        "sinh": "sinh({0})", "cosh": "cosh({0})",
         "tanh": "tanh({0})", "asinh": "asinh({0})", "acosh": "acosh({0})", "atanh": "atanh({0})",
         "degrees": "degrees({0})", "radians": "radians({0})", "sign": "sign({0})", "round": "rint({0})",
         "ceil": "CAST(ceil({0}) AS double)", "ceiling": "CAST(ceil({0}) AS double)",
@@ -47,7 +48,8 @@ _NUMERIC = tuple(
         "abs": "abs({0})", "round": "round({0}, 0)", "ceil": "ceil({0})", "ceiling": "ceil({0})",
         "floor": "floor({0})", "sign": "sign({0})",
         "trunc": "CASE WHEN {0} < 0 THEN ceil({0}) ELSE floor({0}) END",
-        "sqrt": "sqrt(CAST({0} AS double))", "exp": "exp(CAST({0} AS double))", "ln": "ln(CAST({0} AS double))",
+        "sqrt": "sqrt(CAST({0} AS double))", "exp": "exp(CAST({0} AS double))",
+        "ln": "ln(CAST({0} AS double))",
         "log": "log10(CAST({0} AS double))", "log10": "log10(CAST({0} AS double))",
     }.items()
 )  # fmt: skip
@@ -71,7 +73,10 @@ FUNCTIONS = (
         "CAST(power(CAST({0} AS double), CAST({1} AS double)) AS decimal(38,18))",
     ),
     function("atan2(double precision, double precision) -> double precision", "atan2({0}, {1})"),
-    function("log(numeric, numeric) -> numeric", "CAST(log(CAST({0} AS double), CAST({1} AS double)) AS decimal(38,18))"),
+    function(
+        "log(numeric, numeric) -> numeric",
+        "CAST(log(CAST({0} AS double), CAST({1} AS double)) AS decimal(38,18))",
+    ),
     function("pi() -> double precision", "pi()"),
     function("random() -> double precision", "rand()", volatile=True),
 )

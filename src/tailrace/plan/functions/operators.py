@@ -33,8 +33,17 @@ _COMPARISON = (
 )
 
 _QUANTIFIED = tuple(
-    function(f"{symbol} {word}(T, {collection}) -> boolean", f"{spark}({{1}}, e -> {{0}} {operator} e)", nulls="always")
-    for symbol, operator in (*((s, s) for s in _SYMBOLS), ("~~", "LIKE"), ("~~*", "ILIKE"), ("!~~", "NOT LIKE"))
+    function(
+        f"{symbol} {word}(T, {collection}) -> boolean",
+        f"{spark}({{1}}, e -> {{0}} {operator} e)",
+        nulls="always",
+    )
+    for symbol, operator in (
+        *((s, s) for s in _SYMBOLS),
+        ("~~", "LIKE"),
+        ("~~*", "ILIKE"),
+        ("!~~", "NOT LIKE"),
+    )
     for word, spark in (("any", "exists"), ("all", "forall"))
     for collection in ("T[]", "T list")
 )
@@ -42,7 +51,6 @@ _QUANTIFIED = tuple(
 
 def _in(texts: list[str]) -> str:
     return f"({texts[0]} IN ({', '.join(texts[1:])}))"
-
 
 
 def checked(text: str, type_name: str) -> str:
@@ -85,7 +93,10 @@ _NUMERIC = (
     function("/(numeric, numeric) -> numeric", divide),
     function("%(numeric, numeric) -> numeric", remainder),
     function("-(numeric) -> numeric", "(-{0})"),
-    function("^(numeric, numeric) -> numeric", "CAST(power(CAST({0} AS double), CAST({1} AS double)) AS decimal(38,18))"),
+    function(
+        "^(numeric, numeric) -> numeric",
+        "CAST(power(CAST({0} AS double), CAST({1} AS double)) AS decimal(38,18))",
+    ),
 )
 
 _FLOATS = tuple(
@@ -96,6 +107,15 @@ _FLOATS = tuple(
         function(f"/({name}, {name}) -> {name}", f"CAST({{0}} / {{1}} AS {spark})"),
         function(f"-({name}) -> {name}", "(-{0})"),
     )
-) + (function("^(double precision, double precision) -> double precision", "power({0}, {1})"),)
+)
 
-FUNCTIONS = (*_LOGIC, *_COMPARISON, *_QUANTIFIED, *_INTEGERS, *_UNSIGNED, *_NUMERIC, *_FLOATS)
+FUNCTIONS = (
+    *_LOGIC,
+    *_COMPARISON,
+    *_QUANTIFIED,
+    *_INTEGERS,
+    *_UNSIGNED,
+    *_NUMERIC,
+    *_FLOATS,
+    function("^(double precision, double precision) -> double precision", "power({0}, {1})"),
+)

@@ -24,9 +24,10 @@ def _substring(call: Call, render: Render) -> str:
     if not rest:
         return f"substring({text}, greatest({start}, 1))"
     negative = raising("22011", "negative substring length not allowed")
+    first = f"greatest({start}, 1)"
     return (
         f"CASE WHEN {rest[0]} < 0 THEN {negative} ELSE"
-        f" substring({text}, greatest({start}, 1), greatest({start} + {rest[0]} - greatest({start}, 1), 0)) END"
+        f" substring({text}, {first}, greatest({start} + {rest[0]} - {first}, 0)) END"
     )
 
 
@@ -64,7 +65,9 @@ def _regexp_match(call: Call, render: Render) -> str:
         groups = re.compile(pattern).groups
     except re.error:
         groups = 0
-    parts = ", ".join(f"regexp_extract({text}, {java}, {i})" for i in (range(1, groups + 1) if groups else (0,)))
+    parts = ", ".join(
+        f"regexp_extract({text}, {java}, {i})" for i in (range(1, groups + 1) if groups else (0,))
+    )
     return f"CASE WHEN {text} RLIKE {java} THEN array({parts}) END"
 
 
@@ -86,14 +89,28 @@ def _decoded(call: Call, render: Render) -> str:
     return texts[format]
 
 
-_LIKE = tuple(
-    entry
-    for symbol, spark in (("~~", "LIKE"), ("~~*", "ILIKE"))
-    for entry in (
-        function(f"{symbol}(text, text) -> boolean", f"({{0}} {spark} {{1}})"),
-        function(f"!{symbol}(text, text) -> boolean", f"(NOT ({{0}} {spark} {{1}}))"),
-    )
-) + (
+_CHARSETS = {
+    "utf8": "UTF-8",
+    "utf-8": "UTF-8",
+    "unicode": "UTF-8",
+    "latin1": "ISO-8859-1",
+    "sql_ascii": "UTF-8",
+}
+
+
+def _charset(call: Call) -> str:
+    """A character set by Java's name."""
+    name = constant(call.arguments[1], "conversion with an encoding")
+    if name.lower() not in _CHARSETS:
+        raise NotSupported(f"the encoding {name} not yet supported")
+    return quoted(_CHARSETS[name.lower()])
+
+
+_MATCHING = (
+    function("~~(text, text) -> boolean", "({0} LIKE {1})"),
+    function("!~~(text, text) -> boolean", "(NOT ({0} LIKE {1}))"),
+    function("~~*(text, text) -> boolean", "({0} ILIKE {1})"),
+    function("!~~*(text, text) -> boolean", "(NOT ({0} ILIKE {1}))"),
     function("~(text, text) -> boolean", "({0} RLIKE {1})"),
     function("!~(text, text) -> boolean", "(NOT ({0} RLIKE {1}))"),
     function("~*(text, text) -> boolean", "({0} RLIKE concat('(?i)', {1}))"),
@@ -102,7 +119,7 @@ _LIKE = tuple(
 )
 
 FUNCTIONS = (
-    *_LIKE,
+    *_MATCHING,
     function("||(text, text) -> text", "concat({0}, {1})"),
     function("||(bytea, bytea) -> bytea", "concat({0}, {1})"),
     function("concat(text...) -> text", joined("concat_ws('', {})", ", "), nulls="never"),
@@ -158,9 +175,7 @@ FUNCTIONS = (
     function("chr(integer) -> text", "chr({0})"),
     function("to_hex(integer) -> text", "lower(hex({0}))"),
     function("to_hex(bigint) -> text", "lower(hex({0}))"),
-    function(
-        "overlay(text, text, integer) -> text", "overlay({0} PLACING {1} FROM {2})"
-    ),
+    function("overlay(text, text, integer) -> text", "overlay({0} PLACING {1} FROM {2})"),
     function("overlay(text, text, integer, integer) -> text", "overlay({0} PLACING {1} FROM {2} FOR {3})"),
     function("md5(text) -> text", "md5(CAST({0} AS binary))"),
     function("md5(bytea) -> text", "md5({0})"),
@@ -172,8 +187,8 @@ FUNCTIONS = (
     function("crc32(bytea) -> uint4", "crc32({0})"),
     function("encode(bytea, text) -> text", _encoded),
     function("decode(text, text) -> bytea", _decoded),
-    function("convert_from(bytea, text) -> text", "decode({0}, {1})"),
-    function("convert_to(text, text) -> bytea", "encode({0}, {1})"),
+    function("convert_from(bytea, text) -> text", lambda c, r: f"decode({r(c.arguments[0])}, {_charset(c)})"),
+    function("convert_to(text, text) -> bytea", lambda c, r: f"encode({r(c.arguments[0])}, {_charset(c)})"),
     function("regexp_replace(text, text, text) -> text", _regexp_replace),
     function("regexp_replace(text, text, text, text) -> text", _regexp_replace),
     function("regexp_match(text, text) -> text[]", _regexp_match, nulls="always"),
@@ -185,5 +200,9 @@ FUNCTIONS = (
         " ELSE split({0}, concat('\\\\Q', {1}, '\\\\E'), -1) END",
     ),
     function("quote_literal(text) -> text", "concat('\\'', replace({0}, '\\'', '\\'\\''), '\\'')"),
-    function("quote_ident(text) -> text", "CASE WHEN {0} RLIKE '^[a-z_][a-z0-9_$]*$' THEN {0} ELSE concat('\"', replace({0}, '\"', '\"\"'), '\"') END"),
+    function(
+        "quote_ident(text) -> text",
+        "CASE WHEN {0} RLIKE '^[a-z_][a-z0-9_$]*$' THEN {0}"
+        " ELSE concat('\"', replace({0}, '\"', '\"\"'), '\"') END",
+    ),
 )

@@ -27,7 +27,9 @@ class TableFunction:
 
 
 def _table(signature: str, spark: str, **columns: str) -> TableFunction:
-    """`_table("f(int) -> text", text)`: one column named as the function; or named columns, the result being ignored."""
+    """`_table("f(int) -> text", text)`: one column named as the function; or named columns, the result being
+    ignored.
+    """
     name, arguments, result, _ = parse_signature(signature)
     named = tuple((column, parse_signature(f"x() -> {type}")[2]) for column, type in columns.items())
     return TableFunction(
@@ -54,7 +56,11 @@ _STEPS = (
     "CASE WHEN {2}.months <> 0 THEN sequence({0}, {1}, INTERVAL '1' MONTH * {2}.months)"
     f" WHEN {{0}} <= {{1}} THEN sequence({{0}}, {{1}}, {_STEP}) END"
 )
-_MAP = "map_entries(from_json({0}, 'map<string,variant>'))"
+_ELEMENTS = "transform(from_json({0}, 'array<variant>'), e -> to_json(e))"
+_ENTRIES = (
+    "transform(map_entries(from_json({0}, 'map<string,variant>')), e -> struct(e.key, to_json(e.value)))"
+)
+_TEXT_ENTRIES = "map_entries(from_json({0}, 'map<string,string>'))"
 
 TABLES = (
     *_series("integer", "1"),
@@ -65,11 +71,11 @@ TABLES = (
     _table("unnest(T[]) -> T", "{0}"),
     _table("unnest(T list) -> T", "{0}"),
     _table("unnest(map[text=>T]) -> T", "map_entries({0})", key="text", value="T"),
-    _table("jsonb_array_elements(jsonb) -> jsonb", "transform(from_json({0}, 'array<variant>'), e -> to_json(e))", value="jsonb"),
+    _table("jsonb_array_elements(jsonb) -> jsonb", _ELEMENTS, value="jsonb"),
     _table("jsonb_array_elements_text(jsonb) -> text", "from_json({0}, 'array<string>')", value="text"),
     _table("jsonb_object_keys(jsonb) -> text", "json_object_keys({0})"),
-    _table("jsonb_each(jsonb) -> text", f"transform({_MAP}, e -> struct(e.key, to_json(e.value)))", key="text", value="jsonb"),
-    _table("jsonb_each_text(jsonb) -> text", "map_entries(from_json({0}, 'map<string,string>'))", key="text", value="text"),
+    _table("jsonb_each(jsonb) -> text", _ENTRIES, key="text", value="jsonb"),
+    _table("jsonb_each_text(jsonb) -> text", _TEXT_ENTRIES, key="text", value="text"),
     _table("regexp_split_to_table(text, text) -> text", "split({0}, {1})"),
     _table("string_to_table(text, text) -> text", "split({0}, concat('\\\\Q', {1}, '\\\\E'), -1)"),
 )  # fmt: skip

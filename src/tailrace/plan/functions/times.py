@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from tailrace.errors import InvalidOption
+import re
+
+from tailrace.errors import InvalidOption, NotSupported
 from tailrace.plan.expressions import Call
 from tailrace.plan.functions.entry import Function, Render, SparkText, function
 from tailrace.plan.functions.strings import constant
+from tailrace.plan.raising import raising
+from tailrace.plan.spark_literals import quoted
 from tailrace.types.core import DATE, INTERVAL, TIME, TimestampTz
 
 _DAY = "86400000000L"
@@ -46,9 +50,7 @@ def _difference(call: Call, render: Render) -> str:
 
 def as_interval(text: str) -> str:
     """Days and µs of a number of µs."""
-    return (
-        f"named_struct('months', 0, 'days', CAST({text} div {_DAY} AS int), 'micros', {text} % {_DAY})"
-    )
+    return f"named_struct('months', 0, 'days', CAST({text} div {_DAY} AS int), 'micros', {text} % {_DAY})"
 
 
 def _combined(sign: str) -> str:
@@ -73,7 +75,8 @@ def scaled(interval: str, factor: str) -> str:
 
 
 _FIELDS = {
-    "year": "year({0})", "years": "year({0})", "month": "month({0})", "months": "month({0})", "mon": "month({0})",
+    "year": "year({0})", "years": "year({0})",
+    "month": "month({0})", "months": "month({0})", "mon": "month({0})",
     "day": "day({0})", "days": "day({0})", "hour": "hour({0})", "hours": "hour({0})",
     "minute": "minute({0})", "minutes": "minute({0})", "quarter": "quarter({0})",
     "dow": "(dayofweek({0}) - 1)", "isodow": "(weekday({0}) + 1)", "doy": "dayofyear({0})",
@@ -110,7 +113,7 @@ def _extract(result: str) -> SparkText:
         template = (_INTERVAL_FIELDS if source == INTERVAL else _FIELDS).get(field)
         if template is None:
             raise InvalidOption(f'unit "{field}" not recognized for type {call.arguments[1].type}')
-        if source == DATE and "hour" in template or source == DATE and "SECOND" in template:
+        if (source == DATE and "hour" in template) or (source == DATE and "SECOND" in template):
             value = f"CAST({value} AS timestamp_ntz)"
         return f"CAST({template.format(value)} AS {result})"
 
@@ -118,14 +121,30 @@ def _extract(result: str) -> SparkText:
 
 
 _UNITS = frozenset(
-    "microseconds milliseconds second minute hour day week month quarter year decade century millennium".split()
+    [
+        "microseconds",
+        "milliseconds",
+        "second",
+        "minute",
+        "hour",
+        "day",
+        "week",
+        "month",
+        "quarter",
+        "year",
+        "decade",
+        "century",
+        "millennium",
+    ]
 )
 
 
 def _truncated(kind: str) -> SparkText:
     def text(call: Call, render: Render) -> str:
         unit = constant(call.arguments[0], "date_trunc to a unit").lower().removesuffix("s")
-        unit = {"microsecond": "microseconds", "millisecond": "milliseconds", "centurie": "century"}.get(unit, unit)
+        unit = {"microsecond": "microseconds", "millisecond": "milliseconds", "centurie": "century"}.get(
+            unit, unit
+        )
         if unit not in _UNITS:
             raise InvalidOption(f'unit "{unit}" not recognized')
         value = render(call.arguments[1])
@@ -139,10 +158,42 @@ def _truncated(kind: str) -> SparkText:
     return text
 
 
-def _overloads(name: str, template: str, result: str) -> tuple[Function, ...]:
-    return tuple(
-        function(f"{name}({kind}, {kind}) -> {result}", template) for kind in ("timestamp", "timestamptz")
-    )
+def _binned(call: Call, render: Render) -> str:
+    """The start of the interval that holds a moment, counted in strides from the origin."""
+    stride, value, origin = (render(argument) for argument in call.arguments)
+    kind = "timestamp" if isinstance(call.arguments[1].type, TimestampTz) else "timestamp_ntz"
+    length = f"({stride}.days * {_DAY} + {stride}.micros)"
+    passed = f"({micros(value)} - {micros(origin)})"
+    error = raising("22008", "timestamps cannot be binned into intervals containing months or years")
+    start = f"timestamp_micros({micros(value)} - pmod({passed}, {length}))"
+    return f"CASE WHEN {stride}.months <> 0 THEN {error} ELSE CAST({start} AS {kind}) END"
+
+
+_PATTERNS = {
+    "YYYY": "yyyy", "YYY": "yyy", "YY": "yy", "MONTH": "MMMM", "Month": "MMMM", "month": "MMMM", "MON": "MMM",
+    "Mon": "MMM", "mon": "MMM", "MM": "MM", "DAY": "EEEE", "Day": "EEEE", "day": "EEEE", "DY": "EEE", "Dy": "EEE",
+    "DDD": "DDD", "DD": "dd", "HH24": "HH", "HH12": "hh", "HH": "hh", "MI": "mm", "SS": "ss", "MS": "SSS",
+    "US": "SSSSSS", "AM": "a", "PM": "a", "am": "a", "pm": "a", "Q": "Q",
+}  # fmt: skip
+_PATTERN = re.compile("|".join(sorted(_PATTERNS, key=len, reverse=True)) + r'|"[^"]*"|[A-Za-z]')
+
+
+def _formatted(call: Call, render: Render) -> str:
+    """to_char: PostgreSQL's template as one of Java's."""
+    template = constant(call.arguments[1], "to_char with a format")
+
+    def part(found: re.Match[str]) -> str:
+        word = found.group()
+        if word in _PATTERNS:
+            return _PATTERNS[word]
+        if word.startswith('"') or word in ("T", "Z"):
+            return f"'{word.strip(chr(34))}'"
+        raise NotSupported(f"to_char with {word} in its format not yet supported")
+
+    java = _PATTERN.sub(part, template)
+    value = f"date_format({render(call.arguments[0])}, {quoted(java)})"
+    upper = any(word in template for word in ("MONTH", "MON", "DAY", "DY"))
+    return f"upper({value})" if upper else value
 
 
 def _extracts(name: str, result: str, spark: str) -> tuple[Function, ...]:
@@ -174,25 +225,53 @@ FUNCTIONS = (
     function("-(time, interval) -> time", f"pmod({{0}} - {{1}}.micros, {_DAY})"),
     function("+(interval, interval) -> interval", _combined("+")),
     function("-(interval, interval) -> interval", _combined("-")),
-    function("-(interval) -> interval", "named_struct('months', -{0}.months, 'days', -{0}.days, 'micros', -{0}.micros)"),
-    function("*(interval, double precision) -> interval", lambda c, r: scaled(r(c.arguments[0]), r(c.arguments[1]))),
-    function("*(double precision, interval) -> interval", lambda c, r: scaled(r(c.arguments[1]), r(c.arguments[0]))),
-    function("/(interval, double precision) -> interval", lambda c, r: scaled(r(c.arguments[0]), f"(1 / {r(c.arguments[1])})")),
+    function(
+        "-(interval) -> interval",
+        "named_struct('months', -{0}.months, 'days', -{0}.days, 'micros', -{0}.micros)",
+    ),
+    function(
+        "*(interval, double precision) -> interval", lambda c, r: scaled(r(c.arguments[0]), r(c.arguments[1]))
+    ),
+    function(
+        "*(double precision, interval) -> interval", lambda c, r: scaled(r(c.arguments[1]), r(c.arguments[0]))
+    ),
+    function(
+        "/(interval, double precision) -> interval",
+        lambda c, r: scaled(r(c.arguments[0]), f"(1 / {r(c.arguments[1])})"),
+    ),
     *_extracts("extract", "numeric", "decimal(38,18)"),
     *_extracts("date_part", "double precision", "double"),
     function("date_trunc(text, timestamp) -> timestamp", _truncated("timestamp_ntz")),
     function("date_trunc(text, date) -> timestamp", _truncated("timestamp_ntz")),
     function("date_trunc(text, timestamptz) -> timestamptz", _truncated("timestamp")),
-    function("to_timestamp(double precision) -> timestamptz", "timestamp_micros(CAST(rint({0} * 1000000) AS bigint))"),
+    function(
+        "to_timestamp(double precision) -> timestamptz",
+        "timestamp_micros(CAST(rint({0} * 1000000) AS bigint))",
+    ),
+    function("date_bin(interval, timestamp, timestamp) -> timestamp", _binned),
+    function("date_bin(interval, timestamptz, timestamptz) -> timestamptz", _binned),
+    function("to_char(timestamp, text) -> text", _formatted),
+    function("to_char(timestamptz, text) -> text", _formatted),
+    function("to_char(date, text) -> text", _formatted),
     function("make_date(integer, integer, integer) -> date", "make_date({0}, {1}, {2})"),
     function(
         "make_timestamp(integer, integer, integer, integer, integer, double precision) -> timestamp",
         "make_timestamp_ntz({0}, {1}, {2}, {3}, {4}, CAST({5} AS decimal(16,6)))",
     ),
-    function("timezone(text, timestamptz) -> timestamp", "CAST(from_utc_timestamp({1}, {0}) AS timestamp_ntz)"),
+    function(
+        "timezone(text, timestamptz) -> timestamp", "CAST(from_utc_timestamp({1}, {0}) AS timestamp_ntz)"
+    ),
     function("timezone(text, timestamp) -> timestamptz", "to_utc_timestamp(CAST({1} AS timestamp), {0})"),
-    function("justify_hours(interval) -> interval", f"named_struct('months', {{0}}.months, 'days', {{0}}.days + CAST({{0}}.micros div {_DAY} AS int), 'micros', {{0}}.micros % {_DAY})"),
-    function("justify_days(interval) -> interval", "named_struct('months', {0}.months + CAST({0}.days div 30 AS int), 'days', {0}.days % 30, 'micros', {0}.micros)"),
+    function(
+        "justify_hours(interval) -> interval",
+        f"named_struct('months', {{0}}.months, 'days', {{0}}.days + CAST({{0}}.micros div {_DAY} AS int),"
+        f" 'micros', {{0}}.micros % {_DAY})",
+    ),
+    function(
+        "justify_days(interval) -> interval",
+        "named_struct('months', {0}.months + CAST({0}.days div 30 AS int), 'days', {0}.days % 30,"
+        " 'micros', {0}.micros)",
+    ),
     function("now() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
     function("current_timestamp() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
     function("current_date() -> date", "current_date()", nulls="never", volatile=True),

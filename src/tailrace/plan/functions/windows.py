@@ -20,7 +20,9 @@ IGNORE_NULLS = "+ignore nulls"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowFunction:
-    """`by_place`: what it gives depends on the order of rows with equal sort keys, so all columns decide it."""
+    """`by_place`: what it gives depends on the order of rows with equal sort keys, so all columns decide
+    it.
+    """
 
     id: str
     name: str
@@ -73,7 +75,9 @@ def window_candidates(name: str) -> list[WindowFunction]:
 
 
 def window_text(call: WindowCall, environment: Environment, ties: Sequence[str]) -> str:
-    """The text of one window function.  `ties`: ORDER BY parts over all columns, for what depends on places."""
+    """The text of one window function.  `ties`: ORDER BY parts over all columns, for what depends on
+    places.
+    """
     id = call.function.removesuffix(IGNORE_NULLS)
     entry = _BY_ID.get(id)
     parts = [environment.order(order) for order in call.order_by]

@@ -1,4 +1,6 @@
-"""Calls of functions: arguments, DISTINCT, ORDER BY, FILTER, OVER; and those whose arguments have keywords."""
+"""Calls of functions: arguments, DISTINCT, ORDER BY, FILTER, OVER; and those whose arguments have
+keywords.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from tailrace.plan.syntax.expressions import RANGE, expression_list, located, pa
 from tailrace.plan.syntax.tokens import Cursor, Token
 
 
-def parse_call(cursor: Cursor, parts: list[str], first: Token) -> exp.Expression:
+def parse_call(cursor: Cursor, parts: list[str], first: Token) -> exp.Expr:
     """The cursor stands at the opening parenthesis."""
     name = parts[-1]
     cursor.expect_operator("(")
@@ -21,7 +23,7 @@ def parse_call(cursor: Cursor, parts: list[str], first: Token) -> exp.Expression
     return located(_windowed(cursor, located(call, first)), first)
 
 
-def _ordinary(cursor: Cursor, name: str) -> exp.Expression:
+def _ordinary(cursor: Cursor, name: str) -> exp.Expr:
     call = exp.Anonymous(this=name, expressions=[])
     if cursor.is_operator(")"):
         return call
@@ -40,7 +42,7 @@ def _ordinary(cursor: Cursor, name: str) -> exp.Expression:
     return call
 
 
-def _windowed(cursor: Cursor, call: exp.Expression) -> exp.Expression:
+def _windowed(cursor: Cursor, call: exp.Expr) -> exp.Expr:
     """WITHIN GROUP, FILTER, IGNORE NULLS and OVER behind the parenthesis."""
     if cursor.take_word("within", "group"):
         cursor.expect_operator("(")
@@ -64,7 +66,7 @@ def _windowed(cursor: Cursor, call: exp.Expression) -> exp.Expression:
     return exp.Window(this=call, alias=exp.Identifier(this=name.text, quoted=True))
 
 
-def parse_window(cursor: Cursor, call: exp.Expression | None) -> exp.Expression:
+def parse_window(cursor: Cursor, call: exp.Expr | None) -> exp.Expr:
     """`( [name] [PARTITION BY …] [ORDER BY …] [frame] )`."""
     cursor.expect_operator("(")
     window = exp.Window(this=call)
@@ -80,7 +82,7 @@ def parse_window(cursor: Cursor, call: exp.Expression | None) -> exp.Expression:
     return window
 
 
-def _frame(cursor: Cursor) -> exp.Expression:
+def _frame(cursor: Cursor) -> exp.Expr:
     kind = cursor.next()
     if cursor.take_word("between"):
         start, start_side = _bound(cursor)
@@ -94,10 +96,10 @@ def _frame(cursor: Cursor) -> exp.Expression:
     )
 
 
-def _bound(cursor: Cursor) -> tuple[str | exp.Expression, str | None]:
+def _bound(cursor: Cursor) -> tuple[str | exp.Expr, str | None]:
     if cursor.take_word("current", "row"):
         return "current row", None
-    start: str | exp.Expression
+    start: str | exp.Expr
     start = "unbounded" if cursor.take_word("unbounded") else parse_expression(cursor, RANGE + 1)
     if not cursor.is_one_of("preceding", "following"):
         cursor.fail("PRECEDING or FOLLOWING")
@@ -124,7 +126,7 @@ def _ordered(cursor: Cursor) -> exp.Ordered:
     return exp.Ordered(this=by, desc=descending, nulls_first=nulls_first)
 
 
-def _extract(cursor: Cursor) -> exp.Expression | None:
+def _extract(cursor: Cursor) -> exp.Expr | None:
     """`extract(epoch FROM t)`."""
     if cursor.token.kind not in ("word", "identifier", "string") or not (
         cursor.ahead().kind == "word" and cursor.ahead().text == "from"
@@ -137,21 +139,21 @@ def _extract(cursor: Cursor) -> exp.Expression | None:
     )
 
 
-def _position(cursor: Cursor) -> exp.Expression | None:
+def _position(cursor: Cursor) -> exp.Expr | None:
     """`position(part IN whole)`."""
     part = parse_expression(cursor, RANGE + 1)
     cursor.expect_word("in")
     return exp.Anonymous(this="strpos", expressions=[parse_expression(cursor), part])
 
 
-def _substring(cursor: Cursor) -> exp.Expression | None:
+def _substring(cursor: Cursor) -> exp.Expr | None:
     """`substring(s [FROM n] [FOR n])`, or with commas."""
     place = cursor.mark()
     text = parse_expression(cursor)
     if not cursor.is_one_of("from", "for"):
         cursor.reset(place)
         return None
-    start: exp.Expression = exp.Literal.number("1")
+    start: exp.Expr = exp.Literal.number("1")
     if cursor.take_word("from"):
         start = parse_expression(cursor)
     arguments = [text, start]
@@ -160,7 +162,7 @@ def _substring(cursor: Cursor) -> exp.Expression | None:
     return exp.Anonymous(this="substring", expressions=arguments)
 
 
-def _trim(cursor: Cursor) -> exp.Expression | None:
+def _trim(cursor: Cursor) -> exp.Expr | None:
     """`trim([BOTH|LEADING|TRAILING] [characters] FROM s)`, or with commas."""
     side = cursor.take_one_of("both", "leading", "trailing")
     name = {"leading": "ltrim", "trailing": "rtrim"}.get(side.text if side else "", "btrim")
@@ -173,7 +175,7 @@ def _trim(cursor: Cursor) -> exp.Expression | None:
     return exp.Anonymous(this=name, expressions=[first, *rest])
 
 
-def _overlay(cursor: Cursor) -> exp.Expression | None:
+def _overlay(cursor: Cursor) -> exp.Expr | None:
     """`overlay(s PLACING t FROM n [FOR n])`."""
     place = cursor.mark()
     arguments = [parse_expression(cursor)]
@@ -188,7 +190,7 @@ def _overlay(cursor: Cursor) -> exp.Expression | None:
     return exp.Anonymous(this="overlay", expressions=arguments)
 
 
-_SPECIAL: dict[str, Callable[[Cursor], exp.Expression | None]] = {
+_SPECIAL: dict[str, Callable[[Cursor], exp.Expr | None]] = {
     "extract": _extract,
     "position": _position,
     "substring": _substring,

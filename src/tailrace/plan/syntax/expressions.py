@@ -1,6 +1,7 @@
 """Scalar expressions by precedence climbing, with PostgreSQL's precedences.  The leaves are in primaries.py.
 
-Every operator that is a symbol becomes one `exp.Operator`; what it means is a question of types, for the binder.
+Every operator that is a symbol becomes one `exp.Operator`; what it means is a question of types, for the
+binder.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ _SYMBOLS = {
     **dict.fromkeys(("*", "/", "%"), PRODUCT),
     "^": POWER,
     **dict.fromkeys(
-        ("||", "->", "->>", "#>", "#>>", "@>", "<@", "?", "?|", "?&", "#-", "~", "~*", "!~", "!~*", "~~", "~~*",
-         "!~~", "!~~*", "&", "|", "#", "<<", ">>", "&&", "^@"),
+        ("||", "->", "->>", "#>", "#>>", "@>", "<@", "?", "?|", "?&", "#-", "~", "~*", "!~", "!~*",
+         "~~", "~~*", "!~~", "!~~*", "&", "|", "#", "<<", ">>", "&&", "^@"),
         OTHER,
     ),
 }  # fmt: skip
 
 
-def located(node: exp.Expression, token: Token) -> exp.Expression:
+def located(node: exp.Expr, token: Token) -> exp.Expr:
     """The node, remembering where in the statement it was written."""
     node.meta["position"] = token.position
     return node
 
 
-def position_of(node: exp.Expression) -> int | None:
+def position_of(node: exp.Expr) -> int | None:
     """Where a node was written: its own place, or else that of its first part that has one."""
     for part in node.walk(bfs=False):
         if "position" in part.meta:
@@ -39,7 +40,7 @@ def position_of(node: exp.Expression) -> int | None:
     return None
 
 
-def parse_expression(cursor: Cursor, minimum: int = 0) -> exp.Expression:
+def parse_expression(cursor: Cursor, minimum: int = 0) -> exp.Expr:
     """An expression whose operators bind at least as tightly as `minimum`."""
     left = _prefixed(cursor)
     while True:
@@ -49,7 +50,7 @@ def parse_expression(cursor: Cursor, minimum: int = 0) -> exp.Expression:
         left = following
 
 
-def _prefixed(cursor: Cursor) -> exp.Expression:
+def _prefixed(cursor: Cursor) -> exp.Expr:
     token = cursor.token
     if cursor.take_word("not"):
         return located(exp.Not(this=parse_expression(cursor, NOT)), token)
@@ -67,7 +68,7 @@ def _prefixed(cursor: Cursor) -> exp.Expression:
     return parse_primary(cursor)
 
 
-def _infix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expression | None:
+def _infix(cursor: Cursor, left: exp.Expr, minimum: int) -> exp.Expr | None:
     token = cursor.token
     if token.kind == "word":
         return _word_infix(cursor, left, minimum)
@@ -82,7 +83,7 @@ def _infix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expression
     return located(exp.Operator(this=left, operator=symbol, expression=right), token)
 
 
-def _quantified(cursor: Cursor, left: exp.Expression, symbol: str) -> exp.Expression:
+def _quantified(cursor: Cursor, left: exp.Expr, symbol: str) -> exp.Expr:
     """`x = ANY (…)`: of a subquery, or of the elements of an array."""
     kind = exp.All if cursor.next().text == "all" else exp.Any
     cursor.expect_operator("(")
@@ -91,13 +92,13 @@ def _quantified(cursor: Cursor, left: exp.Expression, symbol: str) -> exp.Expres
     return kind(this=left, operator=symbol, expression=right)
 
 
-def query_or_expression(cursor: Cursor) -> exp.Expression:
+def query_or_expression(cursor: Cursor) -> exp.Expr:
     from tailrace.plan.syntax.queries import begins_query, parse_query_expression
 
     return parse_query_expression(cursor) if begins_query(cursor) else parse_expression(cursor)
 
 
-def _word_infix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expression | None:
+def _word_infix(cursor: Cursor, left: exp.Expr, minimum: int) -> exp.Expr | None:
     token = cursor.token
     if token.text == "or" and minimum <= OR:
         cursor.next()
@@ -119,14 +120,14 @@ def _word_infix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expre
     return _range(cursor, left) if minimum <= RANGE else None
 
 
-def _collation(cursor: Cursor) -> exp.Expression:
+def _collation(cursor: Cursor) -> exp.Expr:
     name = cursor.expect_name("a collation")
     while cursor.take_operator("."):
         name = cursor.expect_name("a collation")
     return exp.Identifier(this=name.text, quoted=True)
 
 
-def _is(cursor: Cursor, left: exp.Expression) -> exp.Expression:
+def _is(cursor: Cursor, left: exp.Expr) -> exp.Expr:
     negate = cursor.take_word("not") is not None
     if cursor.take_word("distinct", "from"):
         kind = exp.NullSafeEQ if negate else exp.NullSafeNEQ
@@ -140,7 +141,7 @@ def _is(cursor: Cursor, left: exp.Expression) -> exp.Expression:
     return cursor.fail("[NOT] NULL | TRUE | FALSE | UNKNOWN or [NOT] DISTINCT FROM after IS")
 
 
-def _range(cursor: Cursor, left: exp.Expression) -> exp.Expression | None:
+def _range(cursor: Cursor, left: exp.Expr) -> exp.Expr | None:
     """BETWEEN, IN, LIKE, ILIKE and SIMILAR TO, each possibly after NOT."""
     token = cursor.token
     place = cursor.mark()
@@ -169,7 +170,7 @@ def _range(cursor: Cursor, left: exp.Expression) -> exp.Expression | None:
     return None
 
 
-def _in(cursor: Cursor, left: exp.Expression, negate: bool) -> exp.Expression:
+def _in(cursor: Cursor, left: exp.Expr, negate: bool) -> exp.Expr:
     from tailrace.plan.syntax.queries import begins_query, parse_query_expression
 
     cursor.expect_operator("(")
@@ -184,14 +185,14 @@ def _in(cursor: Cursor, left: exp.Expression, negate: bool) -> exp.Expression:
     return exp.In(this=left, expressions=members, negate=negate)
 
 
-def expression_list(cursor: Cursor) -> list[exp.Expression]:
+def expression_list(cursor: Cursor) -> list[exp.Expr]:
     members = [parse_expression(cursor)]
     while cursor.take_operator(","):
         members.append(parse_expression(cursor))
     return members
 
 
-def _postfix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expression | None:
+def _postfix(cursor: Cursor, left: exp.Expr, minimum: int) -> exp.Expr | None:
     """`::type`, `[i]`, `.field`: they bind more tightly than every operator."""
     token = cursor.token
     if cursor.take_operator("::"):
@@ -207,12 +208,12 @@ def _postfix(cursor: Cursor, left: exp.Expression, minimum: int) -> exp.Expressi
     return None
 
 
-def cast(operand: exp.Expression, cursor: Cursor) -> exp.Expression:
+def cast(operand: exp.Expr, cursor: Cursor) -> exp.Expr:
     name = parse_type_name(cursor)
     return exp.Cast(this=operand, to=exp.DataType(this=exp.DType.USERDEFINED, name=name))
 
 
-def _subscript(cursor: Cursor, left: exp.Expression) -> exp.Expression:
+def _subscript(cursor: Cursor, left: exp.Expr) -> exp.Expr:
     lower = None if cursor.is_operator(":") else parse_expression(cursor)
     if cursor.take_operator(":"):
         upper = None if cursor.is_operator("]") else parse_expression(cursor)

@@ -1,4 +1,6 @@
-"""The leaves of expressions: names, literals, calls, CASE, subqueries and the functions with a grammar of their own."""
+"""The leaves of expressions: names, literals, calls, CASE, subqueries and the functions with a grammar of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,24 @@ from tailrace.plan.syntax.tokens import FUNCTION_LIKE, RESERVED, Cursor, Token
 from tailrace.plan.syntax.types import NamedType, parse_type_name
 
 _WITHOUT_PARENTHESES = frozenset(
-    """current_date current_time current_timestamp localtime localtimestamp current_user session_user user
-    current_role current_catalog current_schema""".split()
+    [
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "localtime",
+        "localtimestamp",
+        "current_user",
+        "session_user",
+        "user",
+        "current_role",
+        "current_catalog",
+        "current_schema",
+    ]
 )
-_NOT_A_TYPE = RESERVED | frozenset("true false".split())
+_NOT_A_TYPE = RESERVED | frozenset(["true", "false"])
 
 
-def parse_primary(cursor: Cursor) -> exp.Expression:
+def parse_primary(cursor: Cursor) -> exp.Expr:
     token = cursor.token
     match token.kind:
         case "string":
@@ -52,7 +65,7 @@ def _continued(cursor: Cursor, first: Token) -> str:
     return text
 
 
-def _punctuated(cursor: Cursor) -> exp.Expression:
+def _punctuated(cursor: Cursor) -> exp.Expr:
     token = cursor.token
     if cursor.take_operator("("):
         return located(_parenthesised(cursor), token)
@@ -64,9 +77,11 @@ def _punctuated(cursor: Cursor) -> exp.Expression:
     return cursor.fail("an expression")
 
 
-def _parenthesised(cursor: Cursor) -> exp.Expression:
+def _parenthesised(cursor: Cursor) -> exp.Expr:
+    from tailrace.plan.syntax.queries import is_query
+
     inner = query_or_expression(cursor)
-    if isinstance(inner, exp.Query):
+    if is_query(inner):
         cursor.expect_operator(")")
         return exp.Subquery(this=inner)
     if cursor.is_operator(","):
@@ -79,7 +94,7 @@ def _parenthesised(cursor: Cursor) -> exp.Expression:
     return exp.Paren(this=inner)
 
 
-def _word(cursor: Cursor) -> exp.Expression:
+def _word(cursor: Cursor) -> exp.Expr:
     token = cursor.token
     if token.text in ("null", "true", "false"):
         cursor.next()
@@ -103,7 +118,7 @@ def _word(cursor: Cursor) -> exp.Expression:
     return _typed_literal(cursor) or _name_or_call(cursor)
 
 
-def _typed_literal(cursor: Cursor) -> exp.Expression | None:
+def _typed_literal(cursor: Cursor) -> exp.Expr | None:
     """`date '2024-07-03'`, `interval '1' day`, `timestamp with time zone '…'`."""
     token = cursor.token
     if token.text in _NOT_A_TYPE or not _leads_to_string(cursor):
@@ -117,7 +132,20 @@ def _typed_literal(cursor: Cursor) -> exp.Expression | None:
     return located(exp.Cast(this=literal, to=exp.DataType(this=exp.DType.USERDEFINED, name=name)), token)
 
 
-_UNITS = ("year", "years", "month", "months", "day", "days", "hour", "hours", "minute", "minutes", "second", "seconds")
+_UNITS = (
+    "year",
+    "years",
+    "month",
+    "months",
+    "day",
+    "days",
+    "hour",
+    "hours",
+    "minute",
+    "minutes",
+    "second",
+    "seconds",
+)
 
 
 def _leads_to_string(cursor: Cursor) -> bool:
@@ -130,12 +158,15 @@ def _leads_to_string(cursor: Cursor) -> bool:
         ahead = cursor.ahead(count)
         if ahead.kind == "string":
             return True
-        if not (ahead.kind == "number" or ahead.text in "( ) , with without time zone precision varying".split()):
+        if not (
+            ahead.kind == "number"
+            or ahead.text in ["(", ")", ",", "with", "without", "time", "zone", "precision", "varying"]
+        ):
             return False
     return False
 
 
-def _case(cursor: Cursor) -> exp.Expression:
+def _case(cursor: Cursor) -> exp.Expr:
     cursor.expect_word("case")
     operand = None if cursor.is_word("when") else parse_expression(cursor)
     branches = []
@@ -150,7 +181,7 @@ def _case(cursor: Cursor) -> exp.Expression:
     return exp.Case(this=operand, ifs=branches, default=otherwise)
 
 
-def _cast(cursor: Cursor) -> exp.Expression:
+def _cast(cursor: Cursor) -> exp.Expr:
     cursor.expect_word("cast")
     cursor.expect_operator("(")
     operand = parse_expression(cursor)
@@ -160,7 +191,7 @@ def _cast(cursor: Cursor) -> exp.Expression:
     return result
 
 
-def _exists(cursor: Cursor) -> exp.Expression:
+def _exists(cursor: Cursor) -> exp.Expr:
     from tailrace.plan.syntax.queries import parse_query_expression
 
     cursor.expect_word("exists")
@@ -170,7 +201,7 @@ def _exists(cursor: Cursor) -> exp.Expression:
     return exp.Exists(this=query)
 
 
-def _constructor(cursor: Cursor, word: str, bracket: str) -> exp.Expression | None:
+def _constructor(cursor: Cursor, word: str, bracket: str) -> exp.Expr | None:
     """`ARRAY[…]`, `ARRAY(query)`, `LIST[…]`, `MAP['k' => v]`, `ROW(…)`."""
     if word == "row" and bracket == "(":
         cursor.next()
@@ -189,7 +220,7 @@ def _constructor(cursor: Cursor, word: str, bracket: str) -> exp.Expression | No
     return None
 
 
-def _collected_query(cursor: Cursor, word: str) -> exp.Expression | None:
+def _collected_query(cursor: Cursor, word: str) -> exp.Expr | None:
     from tailrace.plan.syntax.queries import begins_query, parse_query_expression
 
     place = cursor.mark()
@@ -203,10 +234,10 @@ def _collected_query(cursor: Cursor, word: str) -> exp.Expression | None:
     return exp.Anonymous(this=f"{word}(query)", expressions=[exp.Subquery(this=query)])
 
 
-def _bracketed(cursor: Cursor, word: str) -> exp.Expression:
+def _bracketed(cursor: Cursor, word: str) -> exp.Expr:
     """The members of an ARRAY or LIST.  Inner brackets without a word are of the same kind."""
     opening = cursor.expect_operator("[")
-    members: list[exp.Expression] = []
+    members: list[exp.Expr] = []
     while not cursor.is_operator("]"):
         members.append(_bracketed(cursor, word) if cursor.is_operator("[") else parse_expression(cursor))
         if not cursor.take_operator(","):
@@ -215,9 +246,9 @@ def _bracketed(cursor: Cursor, word: str) -> exp.Expression:
     return located(exp.Anonymous(this=f"{word}[]", expressions=members), opening)
 
 
-def _map(cursor: Cursor) -> exp.Expression:
+def _map(cursor: Cursor) -> exp.Expr:
     cursor.expect_operator("[")
-    members: list[exp.Expression] = []
+    members: list[exp.Expr] = []
     while not cursor.is_operator("]"):
         members.append(parse_expression(cursor))
         cursor.expect_operator("=>")
@@ -228,7 +259,7 @@ def _map(cursor: Cursor) -> exp.Expression:
     return exp.Anonymous(this="map[]", expressions=members)
 
 
-def _name_or_call(cursor: Cursor) -> exp.Expression:
+def _name_or_call(cursor: Cursor) -> exp.Expr:
     """`a`, `t.a`, `s.t.a`, `t.*`, `f(…)`, `s.f(…)`."""
     first = cursor.next()
     parts = [first]
@@ -244,11 +275,11 @@ def _name_or_call(cursor: Cursor) -> exp.Expression:
     return located(_column(list(map(_identifier, parts))), first)
 
 
-def _identifier(token: Token) -> exp.Expression:
+def _identifier(token: Token) -> exp.Expr:
     return located(exp.Identifier(this=token.text, quoted=True), token)
 
 
-def _column(parts: list[exp.Expression]) -> exp.Expression:
+def _column(parts: list[exp.Expr]) -> exp.Expr:
     places = ("this", "table", "db", "catalog")
     if len(parts) > len(places):
         column = _column(parts[: len(places)])

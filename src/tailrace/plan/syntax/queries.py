@@ -10,6 +10,11 @@ from tailrace.plan.syntax.tables import parse_from, parse_table_name
 from tailrace.plan.syntax.tokens import NOT_ALIAS, Cursor
 
 
+def is_query(node: exp.Expr) -> bool:
+    """sqlglot does not count VALUES as a query; we do."""
+    return isinstance(node, exp.Query | exp.Values)
+
+
 def begins_query(cursor: Cursor) -> bool:
     """Does a query start here, possibly after parentheses?"""
     count = 0
@@ -19,7 +24,7 @@ def begins_query(cursor: Cursor) -> bool:
     return token.kind == "word" and token.text in ("select", "with", "values", "table")
 
 
-def parse_query_expression(cursor: Cursor) -> exp.Query:
+def parse_query_expression(cursor: Cursor) -> exp.Expr:
     """A whole query: `[WITH …] body [ORDER BY …] [LIMIT …] [OFFSET …]`."""
     ctes = _with(cursor)
     query = _set_operation(cursor, 0)
@@ -31,12 +36,10 @@ def parse_query_expression(cursor: Cursor) -> exp.Query:
     return query
 
 
-def _unwrapped(query: exp.Query) -> exp.Query:
+def _unwrapped(query: exp.Expr) -> exp.Expr:
     """Something that ORDER BY can be hung on: a query in parentheses keeps its own."""
     if isinstance(query, exp.Subquery):
-        return exp.Select(
-            expressions=[exp.Star()], from_=exp.From(expressions=[query.copy()]), wrapped=True
-        )
+        return exp.Select(expressions=[exp.Star()], from_=exp.From(expressions=[query.copy()]), wrapped=True)
     return query
 
 
@@ -81,7 +84,7 @@ def _cte(cursor: Cursor) -> exp.CTE:
 _SET_OPERATIONS = {"union": (1, exp.Union), "except": (1, exp.Except), "intersect": (2, exp.Intersect)}
 
 
-def _set_operation(cursor: Cursor, minimum: int) -> exp.Query:
+def _set_operation(cursor: Cursor, minimum: int) -> exp.Expr:
     """INTERSECT binds more tightly than UNION and EXCEPT."""
     left = _body(cursor)
     while cursor.is_one_of(*_SET_OPERATIONS):
@@ -98,7 +101,7 @@ def _set_operation(cursor: Cursor, minimum: int) -> exp.Query:
     return left
 
 
-def _body(cursor: Cursor) -> exp.Query:
+def _body(cursor: Cursor) -> exp.Expr:
     token = cursor.token
     if cursor.take_operator("("):
         query = parse_query_expression(cursor)
@@ -118,8 +121,8 @@ def _body(cursor: Cursor) -> exp.Query:
     return select
 
 
-def _rows(cursor: Cursor) -> list[exp.Expression]:
-    rows: list[exp.Expression] = []
+def _rows(cursor: Cursor) -> list[exp.Expr]:
+    rows: list[exp.Expr] = []
     while True:
         token = cursor.expect_operator("(")
         rows.append(located(exp.Tuple(expressions=expression_list(cursor)), token))
@@ -155,7 +158,7 @@ def _distinct(cursor: Cursor) -> exp.Distinct | None:
     return exp.Distinct(on=exp.Tuple(expressions=on))
 
 
-def _items(cursor: Cursor) -> list[exp.Expression]:
+def _items(cursor: Cursor) -> list[exp.Expr]:
     if cursor.is_one_of("from", "where", "union") or cursor.token.kind == "end" or cursor.is_operator(")"):
         return []
     items = [_item(cursor)]
@@ -164,33 +167,39 @@ def _items(cursor: Cursor) -> list[exp.Expression]:
     return items
 
 
-def _item(cursor: Cursor) -> exp.Expression:
+def _item(cursor: Cursor) -> exp.Expr:
     token = cursor.token
     value = parse_expression(cursor)
     if cursor.take_word("as"):
         name = cursor.next() if cursor.token.kind in ("word", "identifier") else cursor.fail("identifier")
-    elif cursor.token.kind == "identifier" or (cursor.token.kind == "word" and cursor.token.text not in NOT_ALIAS):
+    elif cursor.token.kind == "identifier" or (
+        cursor.token.kind == "word" and cursor.token.text not in NOT_ALIAS
+    ):
         name = cursor.next()
     else:
         return value
     return located(exp.Alias(this=value, alias=exp.Identifier(this=name.text, quoted=True)), token)
 
 
-def _group_items(cursor: Cursor) -> list[exp.Expression]:
+def _group_items(cursor: Cursor) -> list[exp.Expr]:
     items = [_group_item(cursor)]
     while cursor.take_operator(","):
         items.append(_group_item(cursor))
     return items
 
 
-def _group_item(cursor: Cursor) -> exp.Expression:
+def _group_item(cursor: Cursor) -> exp.Expr:
     """An expression, `()`, ROLLUP, CUBE or GROUPING SETS."""
     token = cursor.token
     if cursor.is_operator("(") and cursor.ahead().text == ")":
         cursor.next()
         cursor.next()
         return located(exp.Tuple(expressions=[]), token)
-    for words, kind in ((("grouping", "sets"), exp.GroupingSets), (("rollup",), exp.Rollup), (("cube",), exp.Cube)):
+    for words, kind in (
+        (("grouping", "sets"), exp.GroupingSets),
+        (("rollup",), exp.Rollup),
+        (("cube",), exp.Cube),
+    ):
         if cursor.is_word(*words) and cursor.ahead(len(words)).text == "(":
             cursor.take_word(*words)
             cursor.expect_operator("(")
@@ -200,8 +209,8 @@ def _group_item(cursor: Cursor) -> exp.Expression:
     return parse_expression(cursor)
 
 
-def _windows(cursor: Cursor) -> list[exp.Expression]:
-    windows: list[exp.Expression] = []
+def _windows(cursor: Cursor) -> list[exp.Expr]:
+    windows: list[exp.Expr] = []
     while True:
         name = cursor.expect_name("a window name")
         cursor.expect_word("as")
@@ -212,7 +221,7 @@ def _windows(cursor: Cursor) -> list[exp.Expression]:
             return windows
 
 
-def _tail(cursor: Cursor, query: exp.Query) -> None:
+def _tail(cursor: Cursor, query: exp.Expr) -> None:
     if cursor.is_word("order", "by"):
         query.set("order", parse_order(cursor))
     while True:
@@ -229,7 +238,7 @@ def _tail(cursor: Cursor, query: exp.Query) -> None:
             return
 
 
-def _fetch(cursor: Cursor) -> exp.Expression:
+def _fetch(cursor: Cursor) -> exp.Expr:
     """`FETCH FIRST [n] ROWS ONLY`."""
     if not cursor.take_one_of("first", "next"):
         cursor.fail("FIRST or NEXT")

@@ -1,7 +1,7 @@
 """FROM: relations, subqueries, set-returning functions, and joins as a tree.
 
-A join is `exp.Join(this=left, expression=right, kind=…, on=…, using=[…], natural=…)`; a list with commas is the
-`expressions` of `exp.From`.
+A join is `exp.Join(this=left, expression=right, kind=…, on=…, using=[…], natural=…)`; a list with commas is
+the `expressions` of `exp.From`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def parse_from(cursor: Cursor) -> exp.From:
     return exp.From(expressions=sources)
 
 
-def _joined(cursor: Cursor) -> exp.Expression:
+def _joined(cursor: Cursor) -> exp.Expr:
     left = _source(cursor)
     while True:
         token = cursor.token
@@ -57,7 +57,7 @@ def _condition(cursor: Cursor, join: exp.Join) -> None:
         cursor.fail("ON or USING")
 
 
-def _names(cursor: Cursor) -> list[exp.Expression]:
+def _names(cursor: Cursor) -> list[exp.Expr]:
     cursor.expect_operator("(")
     names = [_identifier(cursor)]
     while cursor.take_operator(","):
@@ -66,12 +66,12 @@ def _names(cursor: Cursor) -> list[exp.Expression]:
     return names
 
 
-def _identifier(cursor: Cursor) -> exp.Expression:
+def _identifier(cursor: Cursor) -> exp.Expr:
     token = cursor.expect_name()
     return located(exp.Identifier(this=token.text, quoted=True), token)
 
 
-def _source(cursor: Cursor) -> exp.Expression:
+def _source(cursor: Cursor) -> exp.Expr:
     token = cursor.token
     lateral = cursor.take_word("lateral") is not None
     if cursor.is_operator("("):
@@ -87,7 +87,7 @@ def _source(cursor: Cursor) -> exp.Expression:
     return source
 
 
-def _parenthesised(cursor: Cursor) -> exp.Expression:
+def _parenthesised(cursor: Cursor) -> exp.Expr:
     from tailrace.plan.syntax.queries import begins_query, parse_query_expression
 
     if begins_query(cursor):
@@ -112,7 +112,7 @@ def _is_call(cursor: Cursor) -> bool:
     return cursor.ahead(count).text == "(" and cursor.ahead(count).kind == "operator"
 
 
-def _function(cursor: Cursor) -> exp.Expression:
+def _function(cursor: Cursor) -> exp.Expr:
     first = cursor.next()
     parts = [first.text]
     while cursor.take_operator("."):
@@ -136,10 +136,11 @@ def parse_table_name(cursor: Cursor) -> exp.Table:
     return table
 
 
-def _alias(cursor: Cursor, source: exp.Expression) -> None:
+def _alias(cursor: Cursor, source: exp.Expr) -> None:
     named = cursor.take_word("as") is not None
     if not named and not (
-        cursor.token.kind == "identifier" or (cursor.token.kind == "word" and cursor.token.text not in NOT_ALIAS)
+        cursor.token.kind == "identifier"
+        or (cursor.token.kind == "word" and cursor.token.text not in NOT_ALIAS)
     ):
         return
     alias = exp.TableAlias(this=_identifier(cursor))

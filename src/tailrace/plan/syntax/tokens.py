@@ -1,7 +1,7 @@
 """Words, literals and operators of a query, each with its place in the whole statement.
 
-The characters are read by sqlglot's PostgreSQL tokenizer.  Here its tokens become few kinds, two-word keywords
-fall apart into their words, and operators that it splits are put together again.
+The characters are read by sqlglot's PostgreSQL tokenizer.  Here its tokens become few kinds, two-word
+keywords fall apart into their words, and operators that it splits are put together again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NoReturn
 
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token as SqlglotToken
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import Token as SqlglotToken  # type: ignore[attr-defined]
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from tailrace.errors import SyntaxFailure
 
@@ -34,16 +34,18 @@ class Token:
 
 _STRINGS = {TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING}
 _PUNCTUATION = {
-    "*": "star", "=": "equals sign", "(": "left parenthesis", ")": "right parenthesis", ",": "comma", ".": "dot",
-    ";": "semicolon", "[": "left square bracket", "]": "right square bracket", ":": "colon", "::": "double colon",
-    "=>": "arrow",
+    "*": "star", "=": "equals sign", "(": "left parenthesis", ")": "right parenthesis", ",": "comma",
+    ".": "dot", ";": "semicolon", "[": "left square bracket", "]": "right square bracket", ":": "colon",
+    "::": "double colon", "=>": "arrow",
 }  # fmt: skip
 _JOINED = {("!", "~"), ("!", "~*"), ("!", "~~"), ("!", "~~*"), ("<", "<"), (">", ">"), ("|", "|/")}
 _WORD = re.compile(r"[^\W\d][\w$]*")
 
 
 def tokenize(text: str, offset: int = 0) -> list[Token]:
-    """The tokens of `text`, which begins `offset` characters inside its statement, and a last one of kind `end`."""
+    """The tokens of `text`, which begins `offset` characters inside its statement, and a last one of kind
+    `end`.
+    """
     try:
         raw = Postgres().tokenize(text)
     except TokenError:
@@ -127,29 +129,153 @@ def described(token: Token) -> str:
 
 
 RESERVED = frozenset(
-    """all and any array as asc between both case cast check collate create cross current_date
-    current_timestamp desc distinct else end except exists fetch for from full group having ilike in inner
-    intersect into is isnull join lateral leading left like limit localtime localtimestamp natural not notnull null
-    offset on or order outer returning right row select similar some symmetric table then to trailing union unique
-    using values when where window with""".split()
+    [
+        "all",
+        "and",
+        "any",
+        "array",
+        "as",
+        "asc",
+        "between",
+        "both",
+        "case",
+        "cast",
+        "check",
+        "collate",
+        "create",
+        "cross",
+        "current_date",
+        "current_timestamp",
+        "desc",
+        "distinct",
+        "else",
+        "end",
+        "except",
+        "exists",
+        "fetch",
+        "for",
+        "from",
+        "full",
+        "group",
+        "having",
+        "ilike",
+        "in",
+        "inner",
+        "intersect",
+        "into",
+        "is",
+        "isnull",
+        "join",
+        "lateral",
+        "leading",
+        "left",
+        "like",
+        "limit",
+        "localtime",
+        "localtimestamp",
+        "natural",
+        "not",
+        "notnull",
+        "null",
+        "offset",
+        "on",
+        "or",
+        "order",
+        "outer",
+        "returning",
+        "right",
+        "row",
+        "select",
+        "similar",
+        "some",
+        "symmetric",
+        "table",
+        "then",
+        "to",
+        "trailing",
+        "union",
+        "unique",
+        "using",
+        "values",
+        "when",
+        "where",
+        "window",
+        "with",
+    ]
 )
 """Words that are never a column's, a table's or a function's name without quotes."""
 
-FUNCTION_LIKE = frozenset("left right row any all some exists array cast".split())
+FUNCTION_LIKE = frozenset(["left", "right", "row", "any", "all", "some", "exists", "array", "cast"])
 """Reserved words that begin an expression when a parenthesis or bracket follows."""
 
-NOT_ALIAS = RESERVED | frozenset("over filter within escape at rows range groups tablesample and isnull only".split())
+NOT_ALIAS = RESERVED | frozenset(
+    [
+        "over",
+        "filter",
+        "within",
+        "escape",
+        "at",
+        "rows",
+        "range",
+        "groups",
+        "tablesample",
+        "and",
+        "isnull",
+        "only",
+    ]
+)
 """Words that do not become an alias when AS is left out."""
 
 KEYWORDS = RESERVED | frozenset(
-    """by true false filter over partition rows range preceding following unbounded interval extract first last
-    nulls ordinality grouping sets rollup cube within ignore respect as of up show insert update delete set
-    default explain create drop alter begin commit rollback""".split()
+    [
+        "by",
+        "true",
+        "false",
+        "filter",
+        "over",
+        "partition",
+        "rows",
+        "range",
+        "preceding",
+        "following",
+        "unbounded",
+        "interval",
+        "extract",
+        "first",
+        "last",
+        "nulls",
+        "ordinality",
+        "grouping",
+        "sets",
+        "rollup",
+        "cube",
+        "within",
+        "ignore",
+        "respect",
+        "as",
+        "of",
+        "up",
+        "show",
+        "insert",
+        "update",
+        "delete",
+        "set",
+        "default",
+        "explain",
+        "create",
+        "drop",
+        "alter",
+        "begin",
+        "commit",
+        "rollback",
+    ]
 )
 
 
 class Cursor:
-    """A place in the tokens.  `take…` moves on if it can; `expect…` moves on or raises `Expected X, found Y`."""
+    """A place in the tokens.  `take…` moves on if it can; `expect…` moves on or raises `Expected X,
+    found Y`.
+    """
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -224,4 +350,6 @@ class Cursor:
         return self.next() if self.is_name() else self.fail(what)
 
     def fail(self, expected: str) -> NoReturn:
-        raise SyntaxFailure(f"Expected {expected}, found {described(self.token)}", position=self.token.position)
+        raise SyntaxFailure(
+            f"Expected {expected}, found {described(self.token)}", position=self.token.position
+        )

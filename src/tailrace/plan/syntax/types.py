@@ -1,4 +1,5 @@
-"""The name of a type as it is written: `numeric(10,2)`, `timestamp with time zone`, `int list`, `map[text=>int]`.
+"""The name of a type as it is written: `numeric(10,2)`, `timestamp with time zone`, `int list`,
+`map[text=>int]`.
 
 What a name means is decided when it is bound, because CREATE TYPE adds names.
 """

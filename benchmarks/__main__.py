@@ -1,0 +1,19 @@
+"""`python -m benchmarks …`: starts a broker of its own, then runs the command line against it."""
+
+import os
+import signal
+import sys
+
+from tailrace.testing.broker import Broker
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing under test outlives the harness
+    if "BENCH_BOOTSTRAP" in os.environ or sys.argv[1:2] in (["setup"], ["table"]):
+        from benchmarks.cli import main
+
+        sys.exit(main())
+    with Broker(heap="1g", jvm_options=("-XX:+UseParallelGC",)) as broker:
+        os.environ["BENCH_BOOTSTRAP"] = broker.bootstrap
+        from benchmarks.cli import main
+
+        sys.exit(main())

@@ -1,0 +1,67 @@
+"""The programs under test: ours and Spark's run in this project's own environment, Flink in one of its own.
+
+`python -m benchmarks setup` makes Flink's with pip and fetches its Kafka connector with the Ivy that Spark ships; a
+peer that is not set up is left out of a campaign, and the report says so.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.settings import HOME
+from tailrace.jars import spark_jars
+
+PYTHON = sys.executable
+
+FLINK_PYTHON = HOME / "flink" / "bin" / "python"
+FLINK_JARS = HOME / "flink" / "jars"
+_FLINK = "apache-flink>=2.2,<2.3"
+_FLINK_CONNECTOR = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
+
+
+def flink_is_there() -> bool:
+    return FLINK_PYTHON.exists() and any(FLINK_JARS.glob("*.jar"))
+
+
+def spark_files() -> list[Path]:
+    return spark_jars()
+
+
+def versions(*packages: str) -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in packages}
+
+
+def flink_versions() -> dict[str, str]:
+    listing = subprocess.run(
+        [str(FLINK_PYTHON), "-m", "pip", "list", "--format=freeze"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    installed = dict(line.split("==") for line in listing.splitlines() if "==" in line)
+    return {"apache-flink": installed["apache-flink"], _FLINK_CONNECTOR[1]: _FLINK_CONNECTOR[2]}
+
+
+def build_flink() -> None:
+    if not FLINK_PYTHON.exists():
+        subprocess.run([PYTHON, "-m", "venv", str(HOME / "flink")], check=True)
+    subprocess.run(
+        [str(FLINK_PYTHON), "-m", "pip", "install", "--quiet", "setuptools<80", _FLINK], check=True
+    )
+    FLINK_JARS.mkdir(parents=True, exist_ok=True)
+    ivy = next(Path(importlib.metadata.distribution("pyspark").locate_file("pyspark/jars")).glob("ivy-*.jar"))
+    target = f"{FLINK_JARS}/[artifact]-[revision].[ext]"
+    command = [
+        "java",
+        "-jar",
+        str(ivy),
+        "-dependency",
+        *_FLINK_CONNECTOR,
+        "-retrieve",
+        target,
+        "-notransitive",
+    ]
+    subprocess.run(command, check=True)

@@ -1,0 +1,65 @@
+"""Everything that was said survives the process: objects, rows, state, and the order of ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tailrace.engine.engine import Engine
+from tailrace.errors import ObjectInUse, SqlError, UnknownObject
+
+SCRIPT = """
+CREATE SECRET password AS 'hunter2';
+CREATE TABLE bids (item int, price int DEFAULT 7);
+CREATE VIEW dear AS SELECT * FROM bids WHERE price > 10;
+CREATE MATERIALIZED VIEW totals AS SELECT item, sum(price) AS total FROM dear GROUP BY item;
+INSERT INTO bids VALUES (1, 30), (1, 20), (2, 5);
+INSERT INTO bids (item) VALUES (3);
+"""
+
+
+def totals(engine: Engine) -> list[tuple[int, int]]:
+    rows = engine.sql("SELECT item, total FROM totals ORDER BY item")
+    assert rows is not None
+    return [(row["item"], row["total"]) for row in rows.to_pylist()]
+
+
+def test_a_new_process_goes_on_where_the_last_one_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    with Engine(spark, tmp_path) as engine:
+        engine.sql(SCRIPT)
+        assert totals(engine) == [(1, 50)]
+    with Engine(spark, tmp_path) as engine:
+        assert totals(engine) == [(1, 50)]
+        engine.sql("DELETE FROM bids WHERE price = 20; INSERT INTO bids VALUES (2, 40)")
+        assert totals(engine) == [(1, 30), (2, 40)]
+        answer = engine.sql("SELECT price FROM bids WHERE item = 3")
+        assert answer is not None
+        assert answer.to_pylist() == [{"price": 7}]
+
+
+def test_a_dropped_id_is_not_given_again(spark: SparkSession, tmp_path: Path) -> None:
+    with Engine(spark, tmp_path) as engine:
+        engine.sql("CREATE TABLE a (x int); DROP TABLE a")
+    with Engine(spark, tmp_path) as engine:
+        engine.sql("CREATE TABLE b (x int)")
+        assert engine.catalog.resolve(("b",)).id == "u2"
+        with pytest.raises(UnknownObject):
+            engine.sql("SELECT * FROM a")
+
+
+def test_a_second_engine_cannot_open_the_same_directory(spark: SparkSession, tmp_path: Path) -> None:
+    with Engine(spark, tmp_path), pytest.raises(ObjectInUse, match="is in use"):
+        Engine(spark, tmp_path)
+
+
+def test_secrets_are_nowhere_to_be_seen(spark: SparkSession, tmp_path: Path) -> None:
+    with Engine(spark, tmp_path) as engine:
+        engine.sql(SCRIPT)
+        shown = str(engine.sql("SHOW SECRETS")) + str(engine.sql("SELECT * FROM mz_secrets"))
+        assert "password" in shown
+        assert "hunter2" not in shown + repr(engine.catalog)
+        with pytest.raises(SqlError) as caught:
+            engine.sql("CREATE SECRET password AS 'hunter3'")
+        assert "hunter" not in str(caught.value)

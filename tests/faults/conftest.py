@@ -1,0 +1,38 @@
+"""Every test here runs real engines against a real broker, and kills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from faults.pipeline import SINKS, Pipeline
+from tailrace.testing.broker import Broker
+from tailrace.testing.fixtures import TopicFactory
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.faults)
+
+
+class PipelineFactory(Protocol):
+    """Makes a pipeline with topics and a data directory of its own."""
+
+    def __call__(self, *options: str, sinks: tuple[str, ...] = SINKS) -> Pipeline: ...
+
+
+@pytest.fixture
+def pipelines(tmp_path: Path, broker: Broker, topic: TopicFactory) -> Iterator[PipelineFactory]:
+    with ExitStack() as running:
+
+        def make(*options: str, sinks: tuple[str, ...] = SINKS) -> Pipeline:
+            topics = {name: topic(name, partitions=2) for name in ("orders", *sinks)}
+            return running.enter_context(Pipeline(tmp_path, broker.bootstrap, topics, *options))
+
+        yield make

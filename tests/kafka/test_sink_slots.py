@@ -1,0 +1,240 @@
+"""Large ticks: written in slots by Spark tasks, each slot once, whoever dies, comes back or repeats."""
+
+import json
+import time
+from collections import Counter
+
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+from kafka.sink_of import changes, definition_of, numbers, records, told, upserts, zset
+from tailrace.errors import Fenced, InternalError, SqlError
+from tailrace.kafka.admin import TopicLayout, Topics
+from tailrace.sinks.contract import Progress
+from tailrace.sinks.kafka import KafkaSink
+from tailrace.sinks.kafka_definition import Limits
+from tailrace.sinks.kafka_slots import SlotTask, _Slot
+from tailrace.types.core import Tick
+
+FOUR_SLOTS = Limits(slot_rows=2_500_000)  # of the ten million rows that `large` pretends
+ROWS = 500
+EXPECTED = upserts({k: f"v{k}" for k in range(ROWS)}, 10)
+
+
+@pytest.fixture
+def definition(broker):
+    return definition_of(broker, topic_layout=TopicLayout(partitions=3))
+
+
+def started(definition, spark, limits=FOUR_SLOTS) -> KafkaSink:
+    sink = KafkaSink(definition, spark, limits)
+    sink.progress()
+    return sink
+
+
+def test_a_large_tick_is_planned_written_in_slots_and_settled(definition, spark):
+    written = started(definition, spark).write(Tick(10), numbers(ROWS, large=True))
+    assert changes(definition) == EXPECTED
+    assert written.messages == ROWS
+    assert written.bytes == sum(len(each.key) + len(each.value) for each in told(definition))
+    keys = [key for key, _ in records(definition)]
+    assert (keys[0], keys[-1]) == ("mz-sink-u7-slots", "mz-sink-u7")
+    assert sorted(keys[1:-1]) == [f"mz-sink-u7-{slot}" for slot in range(4)]
+    assert KafkaSink(definition, spark).progress() == Progress(tick=Tick(10))
+
+
+def test_large_and_small_ticks_choose_the_same_partitions(definition, spark):
+    sink = started(definition, spark)
+    sink.write(Tick(10), numbers(50, large=True))
+    sink.write(Tick(20), numbers(50))
+    places = {(each.key, each.partition) for each in told(definition)}
+    assert len(places) == 50
+
+
+def test_updates_and_deletions_are_paired_also_in_slots(broker, spark):
+    definition = definition_of(broker, envelope="debezium")
+    delta = zset((1, "a", -1), (1, "A", 1), (2, "b", -2), (3, "c", 1), (3, "c", -1), large=True)
+    started(definition, spark).write(Tick(10), delta)
+    found = Counter((each.key, json.dumps(json.loads(each.value))) for each in told(definition))
+    assert found == {
+        (b'{"k":1}', '{"before": {"k": 1, "v": "a"}, "after": {"k": 1, "v": "A"}}'): 1,
+        (b'{"k":2}', '{"before": {"k": 2, "v": "b"}, "after": null}'): 2,
+    }
+
+
+def test_rows_without_a_key_are_spread_over_slots_too(broker, spark):
+    definition = definition_of(broker, key=None, envelope="debezium")
+    started(definition, spark).write(Tick(10), numbers(ROWS, large=True))
+    found = Counter(json.loads(each.value)["after"]["k"] for each in told(definition))
+    assert found == Counter(range(ROWS))
+    assert len(records(definition)) == 6
+
+
+def broken_at_one_slot(broker, spark, limits=FOUR_SLOTS):
+    """A sink that has written all slots of tick 10 but the one with a message that the topic refuses."""
+    definition = definition_of(broker, topic_layout=TopicLayout(config={"max.message.bytes": "20000"}))
+    sink = started(definition, spark, limits)
+    with pytest.raises(SqlError, match="a message is too large"):
+        sink.write(Tick(10), with_one_wide_row())
+    return definition, sink
+
+
+def with_one_wide_row():
+    noise = "array_join(transform(sequence(1, 1000), i -> sha2(string(i), 256)), '')"
+    return numbers(ROWS, large=True, sql=f"CASE WHEN id = 77 THEN {noise} ELSE concat('v', id) END")
+
+
+def allow_wide_messages(definition) -> None:
+    entry = ConfigEntry("max.message.bytes", "1000000", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, definition.topic, incremental_configs=[entry])
+    topics = Topics(definition.connection)
+    topics.client.incremental_alter_configs([resource])[resource].result()
+    while topics.config(definition.topic)["max.message.bytes"] != "1000000":
+        time.sleep(0.01)
+
+
+def keys_told(definition) -> Counter[bytes | None]:
+    return Counter(each.key for each in told(definition))
+
+
+EVERY_KEY_ONCE = Counter(f'{{"k":{k}}}'.encode() for k in range(ROWS))
+
+
+@pytest.mark.parametrize("limits", [FOUR_SLOTS, Limits(slot_rows=1_000_000), Limits(small_rows=10**9)])
+def test_a_replay_writes_only_the_missing_slots_whatever_it_would_choose_itself(broker, spark, limits):
+    definition, _ = broken_at_one_slot(broker, spark)
+    before = keys_told(definition)
+    assert 0 < len(before) < ROWS
+    allow_wide_messages(definition)
+    successor = KafkaSink(definition, spark, limits)
+    assert successor.progress() == Progress(tick=None, unfinished=Tick(10))
+    written = successor.write(Tick(10), with_one_wide_row())
+    assert written.messages == ROWS - len(before)
+    assert keys_told(definition) == EVERY_KEY_ONCE
+    assert KafkaSink(definition, spark).progress() == Progress(tick=Tick(10))
+
+
+def test_an_unfinished_tick_must_be_finished_first(broker, spark):
+    _, sink = broken_at_one_slot(broker, spark)
+    assert sink.progress().unfinished == Tick(10)
+    with pytest.raises(InternalError, match="must finish tick 10 and was given 20"):
+        sink.write(Tick(20), numbers(1))
+
+
+def test_slots_that_are_done_stay_done_over_many_failures(broker, spark):
+    definition, sink = broken_at_one_slot(broker, spark)
+    for _ in range(2):
+        assert sink.progress().unfinished == Tick(10)
+        with pytest.raises(SqlError, match="a message is too large"):
+            sink.write(Tick(10), with_one_wide_row())
+    allow_wide_messages(definition)
+    assert sink.progress().unfinished == Tick(10)
+    sink.write(Tick(10), with_one_wide_row())
+    assert keys_told(definition) == EVERY_KEY_ONCE
+
+
+def planned(definition, spark) -> tuple[KafkaSink, SlotTask]:
+    """A sink that has planned the slots of tick 10, and the task that it would have sent to executors."""
+    sink = started(definition, spark)
+    plans = sink._plans
+    plan = plans.begin(sink._writer, Tick(10), 4, 3)
+    task = SlotTask(
+        outlet=sink._outlet,
+        progress=sink._progress,
+        transactional_id=definition.transactional_id,
+        plan=plan,
+        owner=plan.owner,
+        since=plans._since,
+        engine=None,
+    )
+    return sink, task
+
+
+def messages_of(spark, definition, slot: int):
+    sql = f"SELECT * FROM ({definition.told_as.slotted(numbers(ROWS, large=True), 4)}) WHERE slot = {slot}"
+    [batch] = spark.sql(sql).toArrow().combine_chunks().to_batches()
+    return batch
+
+
+def test_a_plan_without_a_finished_slot_binds_nobody(definition, spark):
+    planned(definition, spark)
+    successor = KafkaSink(definition, spark)
+    assert successor.progress() == Progress(tick=None)
+    successor.write(Tick(10), numbers(ROWS))
+    assert changes(definition) == EXPECTED
+
+
+def test_a_slot_that_was_open_when_another_took_over_is_fenced(definition, spark):
+    _, task = planned(definition, spark)
+    open_slot = _Slot(task, 2)
+    open_slot.send(messages_of(spark, definition, 2))
+    open_slot._writer.flush()
+    successor = started(definition, spark)
+    with pytest.raises(Fenced):
+        open_slot.commit()
+    successor.write(Tick(10), numbers(ROWS, large=True))
+    assert changes(definition) == EXPECTED
+
+
+def test_a_slot_whose_record_hangs_does_not_hold_up_the_successor(definition, spark, monkeypatch):
+    _, task = planned(definition, spark)
+    slot = _Slot(task, 2)
+    slot.send(messages_of(spark, definition, 2))
+    slot._writer._sender.record(definition.connection.progress_topic, *task.progress.records.slot(2, 10))
+    slot._writer.flush()  # from here on, committed readers of the progress topic wait for this transaction
+    monkeypatch.setattr("tailrace.sinks.kafka_progress._PATIENCE_SECONDS", 20.0)
+    successor = KafkaSink(definition, spark, FOUR_SLOTS)
+    assert successor.progress() == Progress(tick=None)
+    successor.write(Tick(10), numbers(ROWS, large=True))
+    assert changes(definition) == EXPECTED
+
+
+def test_a_zombie_that_opens_a_slot_late_finds_another_owner(definition, spark):
+    _, task = planned(definition, spark)
+    successor = started(definition, spark)
+    with pytest.raises(Fenced):
+        _Slot(task, 1)
+    successor.write(Tick(10), numbers(ROWS, large=True))
+    with pytest.raises(Fenced):
+        _Slot(task, 1)
+    assert changes(definition) == EXPECTED
+
+
+def test_a_task_that_spark_runs_twice_writes_once(definition, spark):
+    _, task = planned(definition, spark)
+    batch = messages_of(spark, definition, 1)
+    first, second = (next(task.run([batch])).to_pylist()[0] for _ in range(2))
+    assert (first["messages"], first["failure"]) == (batch.num_rows, None)
+    assert (second["messages"], second["failure"]) == (0, None)
+    assert len(told(definition)) == batch.num_rows
+
+
+def test_an_attempt_that_still_runs_is_fenced_by_its_repetition(definition, spark):
+    _, task = planned(definition, spark)
+    batch = messages_of(spark, definition, 1)
+    straggler = _Slot(task, 1)
+    straggler.send(batch)
+    next(task.run([batch]))
+    with pytest.raises(Fenced):
+        straggler.commit()
+    assert len(told(definition)) == batch.num_rows
+
+
+def test_an_atomic_sink_writes_a_large_tick_in_one_transaction(broker, spark):
+    definition = definition_of(broker, atomic=True, topic_layout=TopicLayout(partitions=3))
+    started(definition, spark).write(Tick(10), numbers(ROWS, large=True))
+    assert changes(definition) == EXPECTED
+    assert [key for key, _ in records(definition)] == ["mz-sink-u7"]
+
+
+def test_an_atomic_tick_that_fails_tells_nothing(broker, spark):
+    layout = TopicLayout(config={"max.message.bytes": "20000"})
+    definition = definition_of(broker, atomic=True, topic_layout=layout)
+    sink = started(definition, spark)
+    with pytest.raises(SqlError, match="a message is too large"):
+        sink.write(Tick(10), with_one_wide_row())
+    assert told(definition) == []
+    allow_wide_messages(definition)
+    assert sink.progress() == Progress(tick=None)
+    sink.write(Tick(10), with_one_wide_row())
+    assert keys_told(definition) == EVERY_KEY_ONCE

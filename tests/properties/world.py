@@ -1,0 +1,175 @@
+"""An engine with three small tables whose rows the test knows too, and subscribers who add up what they are given.
+
+The loop of the engine stands still but for commands, so ticks are exactly those that a test makes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from tailrace.catalog.items import Item
+from tailrace.engine.engine import Engine
+from tailrace.engine.rows import arrow_schema
+from tailrace.state import checkpoint
+from tailrace.testing.oracle import Bag, assert_equal, bags, batch_text, changed_text, kept_text
+from tailrace.ticks.loop import Pace
+from tailrace.types.core import BEGINNING, Tick
+from tailrace.types.spark import ddl
+
+TABLES = {
+    "t": ("k int", "v int", "s text"),
+    "u": ("k int", "w int", "f double precision"),
+    "r": ("a int", "s text"),
+}
+
+Row: TypeAlias = tuple[int | float | str | None, ...]
+
+# Plans here are used once: compiling them costs more than interpreting them.
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happens to one table in a tick: rows that come, and which of the rows there leave, by number."""
+
+    table: str
+    arriving: tuple[Row, ...] = ()
+    leaving: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class Subscriber:
+    """Given the change since `frontier`, one tick or many; `total` is the sum of all it was given."""
+
+    frontier: Tick = BEGINNING
+    total: dict[str, Bag] = field(default_factory=dict)
+    pin: AbstractContextManager[Tick] | None = None
+
+
+class World:
+    """`views`: name → query.  Everything is compared after every tick."""
+
+    def __init__(self, spark: SparkSession, directory: Path, views: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._directory = directory
+        self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+        self.each_tick, self.now_and_then = Subscriber(), Subscriber()
+        self.engine = self._opened()
+        for name, columns in TABLES.items():
+            self.engine.sql(f"CREATE TABLE {name} ({', '.join(columns)})")
+        for name, query in views.items():
+            self.engine.sql(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+        self.engine.settle()
+
+    def _opened(self) -> Engine:
+        engine = Engine(self._spark, self._directory, pace=Pace(interval=3600, checkpoint=float("inf")))
+        for session in (engine.views.small, engine.views.large):
+            for name, value in _INTERPRETED.items():
+                session.conf.set(name, value)
+        return engine
+
+    @property
+    def views(self) -> list[Item]:
+        return self.engine.catalog.of_kind("materialized view")
+
+    # ── what happens ──
+
+    def tick(self, changes: Sequence[Change]) -> None:
+        """One tick of all `changes` together."""
+        self._hold(self.each_tick)
+        self._hold(self.now_and_then)
+        rows: dict[str, list[tuple[Row, int]]] = {}
+        for change in changes:
+            rows.setdefault(change.table, []).extend(self._apply(change))
+        deltas = {self._id(name): self._table(name, weighted) for name, weighted in rows.items() if weighted}
+        self.engine.loop.change(lambda: deltas)
+
+    def checkpoint(self) -> None:
+        cluster = self.engine.cluster
+        checkpoint.write(cluster.store, cluster.log.last, cluster.frontiers())
+
+    def restart(self, *, crash: bool) -> None:
+        """A new process in the same directory; after a crash the last checkpoint is all there is, and the tick log."""
+        self.check(self.now_and_then)
+        if crash:
+            self.engine.loop._checkpointed = Tick(1 << 62)  # nothing is left to write at the end
+        self.engine.close()
+        self.engine = self._opened()
+
+    def close(self) -> None:
+        for each in (self.each_tick, self.now_and_then):
+            self._release(each)
+        self.engine.close()
+
+    # ── what must be ──
+
+    def check(self, *subscribers: Subscriber) -> None:
+        """Every view is what its query says of the rows the test knows, and so is what each subscriber was given."""
+        stalled = {str(v.name): s.error for v in self.views if (s := self.engine.statuses.of(v.id)).status == "stalled"}
+        assert not stalled
+        with self.engine.cluster.pinned() as t, self.engine.views.scratch():
+            leaves = {self._id(name): self._view(name) for name in TABLES}
+            texts = {("fresh", v.id): batch_text(self.engine, v, lambda scan: leaves[scan.relation]) for v in self.views}
+            texts |= {("kept", v.id): kept_text(self.engine, v, t) for v in self.views}
+            for i, each in enumerate(subscribers):
+                texts |= {(f"given {i}", v.id): changed_text(self.engine, v, each.frontier, t) for v in self.views}
+            found = bags(self.engine, texts)
+        for i, each in enumerate(subscribers):
+            self._release(each)
+            each.frontier = t
+            for view in self.views:
+                total = each.total.setdefault(view.id, Counter())
+                total.update(found[f"given {i}", view.id])
+        for view in self.views:
+            fresh = found["fresh", view.id]
+            assert_equal(f"the content of {view.create_sql}", found["kept", view.id], fresh)
+            for each in subscribers:
+                assert_equal(f"the sum of the changes of {view.create_sql}", each.total[view.id], fresh)
+
+    # ── details ──
+
+    def _hold(self, subscriber: Subscriber) -> None:
+        """Single ticks after the subscriber's frontier stay readable."""
+        if subscriber.pin is None and subscriber.frontier != BEGINNING:
+            subscriber.pin = self.engine.cluster.pinned()
+            assert subscriber.pin.__enter__() == subscriber.frontier
+
+    def _release(self, subscriber: Subscriber) -> None:
+        if subscriber.pin is not None:
+            subscriber.pin.__exit__(None, None, None)
+            subscriber.pin = None
+
+    def _apply(self, change: Change) -> list[tuple[Row, int]]:
+        rows = self._rows[change.table]
+        leaving = [rows.pop(number % len(rows)) for number in change.leaving if rows]
+        rows.extend(change.arriving)
+        return [*((row, -1) for row in leaving), *((row, 1) for row in change.arriving)]
+
+    def _item(self, name: str) -> Item:
+        return next(item for item in self.engine.catalog.items.values() if item.name.item == name)
+
+    def _id(self, name: str) -> str:
+        return self._item(name).id
+
+    def _table(self, name: str, weighted: Sequence[tuple[Row, int]]) -> pa.Table:
+        rows = self._arrow(name, [row for row, _ in weighted])
+        return rows.append_column("weight", pa.array([weight for _, weight in weighted], pa.int64()))
+
+    def _arrow(self, name: str, rows: Sequence[Row]) -> pa.Table:
+        schema = arrow_schema(self._item(name).schema or ())
+        arrays = [pa.array([row[i] for row in rows], column.type) for i, column in enumerate(schema)]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def _view(self, name: str) -> str:
+        return self.engine.views.add_arrow(self._arrow(name, self._rows[name]), ddl(self._item(name).schema or ()))

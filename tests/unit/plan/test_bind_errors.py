@@ -1,0 +1,70 @@
+"""What a wrong query is told: SQLSTATE, message, hint and place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailrace.errors import SqlError
+from tailrace.plan.bind import bind_query
+from tailrace.plan.names import FixedNames
+
+ERRORS = [
+    ("select aa from t", "42703", 'column "aa" does not exist', 8),
+    ("select t.zz from t", "42703", 'column "t.zz" does not exist', 8),
+    ("select x.a from t", "42P01", 'missing FROM-clause entry for table "x"', 8),
+    ("select * from tt", "42P01", "unknown catalog item 'tt'", 15),
+    ("select a from t, o", "42702", 'column reference "a" is ambiguous', 8),
+    ("select foo(a) from t", "42883", "function foo(integer) does not exist", 8),
+    ("select lower(a) from t", "42883", "function lower(integer) does not exist", 8),
+    ("select a + s from t", "42883", "operator does not exist: integer + text", 10),
+    ("select a from t where s = 1", "42883", "operator does not exist: text = integer", 25),
+    ("select a from t where a", "42804", "argument of WHERE must be type boolean, not type integer", 23),
+    ("select a, sum(b) from t", "42803",
+     'column "t.a" must appear in the GROUP BY clause or be used in an aggregate function', 8),
+    ("select a from t group by a having b > 1", "42803",
+     'column "t.b" must appear in the GROUP BY clause or be used in an aggregate function', 35),
+    ("select a from t where sum(b) > 1", "42803", "aggregate functions are not allowed in WHERE", 23),
+    ("select sum(sum(b)) from t", "42803",
+     "aggregate functions are not allowed in aggregate function calls", 12),
+    ("select a from t group by 3", "42P10", "GROUP BY position 3 is not in select list", 26),
+    ("select a from t union select s from t", "42804", "UNION types integer and text cannot be matched", 17),
+    ("select a from t union select a, b from t", "42601",
+     "each UNION query must have the same number of columns", 17),
+    ("select case when true then 1 else s end from t", "42804",
+     "CASE types integer and text cannot be matched", 8),
+    ("select 'x'::int", "22P02", 'invalid input syntax for type integer: "x"', 11),
+    ("select a = 'x' from t", "22P02", 'invalid input syntax for type integer: "x"', 10),
+    ("select data::date from t", "42846", "cannot cast type jsonb to date", 12),
+    ("select 1::nosuch", "42704", 'type "nosuch" does not exist', 11),
+    ("select * from t join t on true", "42712", 'table name "t" specified more than once', 22),
+    ("select (select a, b from t)", "42601", "subquery must return only one column", 8),
+    ("select a in (select a, b from t) from t", "42601", "subquery has too many columns", 10),
+    ("select row_number() from t", "42809", "window function row_number requires an OVER clause", 8),
+    ("select a from t limit -1", "2201W", "LIMIT must not be negative", 17),
+    ("select array[]", "42P18", "cannot determine type of empty array", 8),
+    ("values (1), (1, 2)", "42601", "VALUES lists must all be the same length", 1),
+    ("select distinct a from t order by b", "42P10",
+     "for SELECT DISTINCT, ORDER BY expressions must appear in select list", None),
+    ("select distinct on (a) a, b from t order by b", "42P10",
+     "SELECT DISTINCT ON expressions must match initial ORDER BY expressions", None),
+    ("select mz_now()", "0A000", "mz_now() not yet supported", 8),
+    ("select *", "42601", "SELECT * with no tables specified is not valid", 8),
+    ("select * from t as x(p, q, r, s, u, v, w, z)", "42P10",
+     '"x" has 7 columns available but 8 columns specified', None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "sqlstate", "message", "position"), ERRORS)
+def test_a_wrong_query_is_told(
+    names: FixedNames, query: str, sqlstate: str, message: str, position: int | None
+) -> None:
+    with pytest.raises(SqlError) as raised:
+        bind_query(query, names)
+    error = raised.value
+    assert (error.sqlstate, error.message, error.position) == (sqlstate, message, position)
+
+
+def test_an_unknown_column_hints_at_the_nearest_name(names: FixedNames) -> None:
+    with pytest.raises(SqlError) as raised:
+        bind_query("select dat from t", names)
+    assert raised.value.hint == 'The similarly named column "data" does exist.'
