@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from tailrace import Engine
 
 
@@ -34,4 +32,4 @@ def test_statements_answer_with_arrow(engine: Engine) -> None:
     answer = engine.sql("SELECT 1 AS one, 'x' AS letter")
     assert answer is not None
     assert answer.to_pylist() == [{"one": 1, "letter": "x"}]
-    assert list(itertools.islice(engine.session().sql("SHOW TABLES"), 1))[0].columns is not None
+    assert next(engine.session().sql("SHOW TABLES")).columns is not None

@@ -1,6 +1,8 @@
 """Between two positions a source gives the same rows for ever, read on the driver or by Spark."""
 
 import contextlib
+import random
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
@@ -175,6 +177,20 @@ def test_more_messages_than_the_driver_takes_give_the_same_rows(
         middle = source.capped({}, end, 999)
         rest = rows_of(source, {}, middle, spark) + rows_of(source, middle, end, spark)
         assert sorted(int(row[1]) for row in rest) == list(range(3_000))
+
+
+def test_threads_that_read_at_once_do_not_disturb_each_other(broker: Broker, topic: TopicFactory) -> None:
+    name = topic(partitions=2)
+    produce(broker.bootstrap, name, [(None, str(i // 2), {}, i % 2) for i in range(400)])
+    chance = random.Random(3)
+    ranges = [sorted(chance.sample(range(201), 2)) for _ in range(40)] + [
+        [i, i + 10] for i in range(0, 200, 10)
+    ]
+    with opened(everything_of(broker, name)) as source, ThreadPoolExecutor(4) as pool:
+        read = [pool.submit(source._read, {0: lo, 1: lo}, {0: hi, 1: hi}) for lo, hi in ranges]
+        for (lo, hi), table in zip(ranges, read, strict=True):
+            expected = [str(i).encode() for i in range(lo, hi)] * 2
+            assert table.result()["value"].to_pylist() == expected
 
 
 def values(rows: list[tuple[object, ...]]) -> list[bytes]:

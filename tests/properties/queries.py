@@ -108,11 +108,14 @@ def tables() -> st.SearchStrategy[Query]:
 
 def queries(depth: int) -> st.SearchStrategy[Query]:
     """Rules stacked `depth` high; one step is one of the rules over smaller queries."""
-    if depth == 0:
-        return tables()
-    below = queries(depth - 1)
-    steps = (filtered, projected, joined, semijoined, aggregated, deduplicated, limited, windowed, combined, subqueried)
-    return st.sampled_from(steps).flatmap(lambda step: step(below))
+    return tables() if depth == 0 else step_over(queries(depth - 1))
+
+
+def step_over(below: st.SearchStrategy[Query]) -> st.SearchStrategy[Query]:
+    """One rule over what is below."""
+    joins = (joined, semijoined, combined, subqueried)
+    alone = (filtered, projected, aggregated, deduplicated, limited, windowed)
+    return st.sampled_from((*joins, *alone)).flatmap(lambda step: step(below))
 
 
 @st.composite

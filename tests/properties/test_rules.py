@@ -16,9 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from properties.queries import FAMILIES, Query, queries
+from properties.queries import FAMILIES, Query, queries, step_over
 from properties.world import Change, World
-from tailrace.state import compaction, store
+from tailrace.state import compaction
+from tailrace.state.store import SMALL_ROWS
 
 _KEYS = st.sampled_from([0, 1, None])  # few, so that rows meet
 _NUMBERS = st.sampled_from([0, 1, 2, 3, -1, None])
@@ -51,49 +52,91 @@ def histories(length: int) -> st.SearchStrategy[list[Step]]:
     return pairs.map(lambda found: [step for pair in found for step in pair])
 
 
-def run(spark: SparkSession, views: Mapping[str, str], history: Sequence[Step]) -> None:
+def run(
+    spark: SparkSession, views: Mapping[str, str], history: Sequence[Step], *, small_rows: int = SMALL_ROWS
+) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        world = World(spark, Path(directory), views)
+        world = World(spark, Path(directory), views, small_rows=small_rows)
         try:
             world.check(world.each_tick)
             for step in history:
-                match step:
-                    case "checkpoint":
-                        world.checkpoint()
-                    case "restart" | "crash":
-                        world.restart(crash=step == "crash")
-                        world.check(world.each_tick)
-                    case "read":
-                        world.check(world.now_and_then)
-                    case "nothing":
-                        pass
-                    case _:
-                        world.tick(step)
-                        world.check(world.each_tick)
-            world.check(world.now_and_then)
+                take(world, step)
+            world.check(world.each_tick, world.now_and_then)
         finally:
             world.close()
 
 
-@pytest.fixture
-def eager_compaction(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are merged as soon as nobody needs them apart, not when there are many."""
+def take(world: World, step: Step) -> None:
+    match step:
+        case "checkpoint":
+            world.checkpoint()
+        case "restart" | "crash":
+            world.restart(crash=step == "crash")
+            world.check(world.each_tick)
+        case "read":
+            world.check(world.now_and_then)
+        case "nothing":
+            pass
+        case tuple():
+            world.tick(step)
+            world.check(world.each_tick)
+
+
+@pytest.fixture(autouse=True)
+def _eager_compaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are merged as soon as nobody needs them apart, not only when there are many."""
     monkeypatch.setattr(compaction, "_MAX_SMALL_RUNS", 2)
 
 
-@pytest.fixture
-def runs_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every change of more than three rows is written by Spark as Parquet."""
-    monkeypatch.setattr(store, "SMALL_ROWS", 3)
-    monkeypatch.setattr(compaction, "SMALL_ROWS", 3)
-
-
 _HEAVY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+_QUICK = settings(derandomize=True, suppress_health_check=_HEAVY)
+_LONG = settings(max_examples=100, suppress_health_check=_HEAVY)
 
 
-@pytest.mark.usefixtures("eager_compaction")
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=2, derandomize=True, suppress_health_check=_HEAVY)
-@given(history=histories(4))
+@settings(_QUICK, max_examples=2)
+@given(history=histories(3))
 def test_every_tick_equals_a_recompute(spark: SparkSession, family: str, history: list[Step]) -> None:
     run(spark, {f"m{i}": query for i, query in enumerate(FAMILIES[family])}, history)
+
+
+@st.composite
+def stacks(draw: st.DrawFn) -> dict[str, str]:
+    """Random queries, the last of them over the result of the first."""
+    first = draw(queries(1))
+    names = ", ".join(f"a{i}" for i in range(len(first.kinds)))
+    second = draw(queries(2))
+    third = draw(step_over(st.just(Query(f"SELECT {names} FROM m0", first.kinds))))
+    return {"m0": first.sql, "m1": second.sql, "m2": third.sql}
+
+
+@settings(_QUICK, max_examples=5)
+@given(views=stacks(), history=histories(2))
+def test_rules_stack_in_any_order(spark: SparkSession, views: dict[str, str], history: list[Step]) -> None:
+    run(spark, views, history)
+
+
+@settings(_QUICK, max_examples=2)
+@given(history=histories(2))
+def test_state_in_files_means_the_same(spark: SparkSession, history: list[Step]) -> None:
+    chosen = ("inner joins", "outer joins", "sums", "distinct aggregates", "groups", "partitions")
+    run(spark, {f"m{i}": FAMILIES[family][0] for i, family in enumerate(chosen)}, history, small_rows=1)
+
+
+@pytest.mark.slow
+@settings(_LONG)
+@given(views=stacks(), history=histories(4), small_rows=st.sampled_from([SMALL_ROWS, 1]))
+def test_rules_stack_in_any_order_for_long(
+    spark: SparkSession, views: dict[str, str], history: list[Step], small_rows: int
+) -> None:
+    run(spark, views, history, small_rows=small_rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(_LONG, max_examples=25)
+@given(history=histories(6), small_rows=st.sampled_from([SMALL_ROWS, 1]))
+def test_every_tick_equals_a_recompute_for_long(
+    spark: SparkSession, family: str, history: list[Step], small_rows: int
+) -> None:
+    run(spark, {f"m{i}": query for i, query in enumerate(FAMILIES[family])}, history, small_rows=small_rows)

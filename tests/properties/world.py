@@ -19,6 +19,7 @@ from tailrace.catalog.items import Item
 from tailrace.engine.engine import Engine
 from tailrace.engine.rows import arrow_schema
 from tailrace.state import checkpoint
+from tailrace.state.store import SMALL_ROWS
 from tailrace.testing.oracle import Bag, assert_equal, bags, batch_text, changed_text, kept_text
 from tailrace.ticks.loop import Pace
 from tailrace.types.core import BEGINNING, Tick
@@ -58,11 +59,14 @@ class Subscriber:
 
 
 class World:
-    """`views`: name → query.  Everything is compared after every tick."""
+    """`views`: name → query.  Changes of more than `small_rows` rows are written to files by Spark."""
 
-    def __init__(self, spark: SparkSession, directory: Path, views: Mapping[str, str]) -> None:
+    def __init__(
+        self, spark: SparkSession, directory: Path, views: Mapping[str, str], *, small_rows: int = SMALL_ROWS
+    ) -> None:
         self._spark = spark
         self._directory = directory
+        self._small_rows = small_rows
         self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
         self.each_tick, self.now_and_then = Subscriber(), Subscriber()
         self.engine = self._opened()
@@ -74,6 +78,7 @@ class World:
 
     def _opened(self) -> Engine:
         engine = Engine(self._spark, self._directory, pace=Pace(interval=3600, checkpoint=float("inf")))
+        engine.store.small_rows = self._small_rows
         for session in (engine.views.small, engine.views.large):
             for name, value in _INTERPRETED.items():
                 session.conf.set(name, value)
@@ -81,7 +86,7 @@ class World:
 
     @property
     def views(self) -> list[Item]:
-        return self.engine.catalog.of_kind("materialized view")
+        return list(self.engine.catalog.of_kind("materialized view"))
 
     # ── what happens ──
 
@@ -96,12 +101,15 @@ class World:
         self.engine.loop.change(lambda: deltas)
 
     def checkpoint(self) -> None:
+        self._hold(self.each_tick)
+        self._hold(self.now_and_then)
         cluster = self.engine.cluster
-        checkpoint.write(cluster.store, cluster.log.last, cluster.frontiers())
+        self.engine.loop.do(lambda: checkpoint.write(cluster.store, cluster.log.last, cluster.frontiers()))
+        self.engine.settle()
 
     def restart(self, *, crash: bool) -> None:
         """A new process in the same directory; after a crash the last checkpoint is all there is, and the tick log."""
-        self.check(self.now_and_then)
+        self.check(self.each_tick, self.now_and_then)
         if crash:
             self.engine.loop._checkpointed = Tick(1 << 62)  # nothing is left to write at the end
         self.engine.close()
@@ -116,11 +124,11 @@ class World:
 
     def check(self, *subscribers: Subscriber) -> None:
         """Every view is what its query says of the rows the test knows, and so is what each subscriber was given."""
-        stalled = {str(v.name): s.error for v in self.views if (s := self.engine.statuses.of(v.id)).status == "stalled"}
-        assert not stalled
+        statuses = {str(view.name): self.engine.statuses.of(view.id) for view in self.views}
+        assert {name: status.error for name, status in statuses.items() if status.status != "running"} == {}
         with self.engine.cluster.pinned() as t, self.engine.views.scratch():
             leaves = {self._id(name): self._view(name) for name in TABLES}
-            texts = {("fresh", v.id): batch_text(self.engine, v, lambda scan: leaves[scan.relation]) for v in self.views}
+            texts = {("fresh", v.id): self._fresh(v, leaves) for v in self.views}
             texts |= {("kept", v.id): kept_text(self.engine, v, t) for v in self.views}
             for i, each in enumerate(subscribers):
                 texts |= {(f"given {i}", v.id): changed_text(self.engine, v, each.frontier, t) for v in self.views}
@@ -136,6 +144,12 @@ class World:
             assert_equal(f"the content of {view.create_sql}", found["kept", view.id], fresh)
             for each in subscribers:
                 assert_equal(f"the sum of the changes of {view.create_sql}", each.total[view.id], fresh)
+
+    def changes(self, session: SparkSession) -> dict[str, Bag]:
+        """How each view changed since `each_tick` was last given something, as this session computes it."""
+        lo, hi = self.each_tick.frontier, self.engine.cluster.done
+        texts = {str(view.name): changed_text(self.engine, view, lo, hi) for view in self.views}
+        return bags(self.engine, texts, session)
 
     # ── details ──
 
@@ -154,6 +168,7 @@ class World:
         rows = self._rows[change.table]
         leaving = [rows.pop(number % len(rows)) for number in change.leaving if rows]
         rows.extend(change.arriving)
+        rows.sort(key=repr)  # whichever way they came, the same numbers leave next time
         return [*((row, -1) for row in leaving), *((row, 1) for row in change.arriving)]
 
     def _item(self, name: str) -> Item:
@@ -173,3 +188,6 @@ class World:
 
     def _view(self, name: str) -> str:
         return self.engine.views.add_arrow(self._arrow(name, self._rows[name]), ddl(self._item(name).schema or ()))
+
+    def _fresh(self, view: Item, leaves: Mapping[str, str]) -> str | None:
+        return batch_text(self.engine, view, lambda scan: leaves[scan.relation])

@@ -38,11 +38,11 @@ class Catalog:
         id = self.by_name.get(name)
         return None if id is None else self.items[id]
 
-    def full_name(self, parts: tuple[str, ...], database: str = DEFAULT_DATABASE, schema: str = DEFAULT_SCHEMA) -> FullName:
+    def full_name(self, parts: tuple[str, ...]) -> FullName:
         """What a possibly qualified name means for a new item."""
         if len(parts) > 3:
             raise SqlError(f"qualified name has more than three parts: {'.'.join(parts)}", sqlstate="42601")
-        full = FullName(*(database, schema)[: 3 - len(parts)], *parts)
+        full = FullName(*(DEFAULT_DATABASE, DEFAULT_SCHEMA)[: 3 - len(parts)], *parts)
         if full.database != DEFAULT_DATABASE:
             raise UnknownObject(f"unknown database '{full.database}'", sqlstate="3D000")
         if full.schema != DEFAULT_SCHEMA and full.schema not in SYSTEM_SCHEMAS:
@@ -84,8 +84,9 @@ class Catalog:
         """DROP … RESTRICT: somebody else still needs it."""
         for other in self.dependants(item.id):
             if other.id not in going:
+                needed_by = f'still depended upon by {other.kind} "{other.name.item}"'
                 raise DependentObjects(
-                    f'cannot drop {item.kind} "{item.name.item}": still depended upon by {other.kind} "{other.name.item}"',
+                    f'cannot drop {item.kind} "{item.name.item}": {needed_by}',
                     hint="Use DROP ... CASCADE to drop the dependent objects too.",
                 )
 

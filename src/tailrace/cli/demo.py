@@ -20,5 +20,6 @@ def run(options: argparse.Namespace) -> int:
     with Screen() as screen:
         verdict = tell(screen, Script(rate=options.rate), keep=options.keep)
     colour = "green" if verdict.is_clean else "red"
-    screen.console.print(f"\n[bold {colour}]{verdict}[/]   ({verdict.pageviews:,} pageviews, {verdict.messages:,} changes)")
+    counted = f"{verdict.pageviews:,} pageviews, {verdict.messages:,} changes"
+    screen.console.print(f"\n[bold {colour}]{verdict}[/]   ({counted})")
     return 0 if verdict.is_clean else 1

@@ -24,7 +24,7 @@ from tailrace.sql.parser import split
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("run", help="run a SQL script without a server")
     parser.add_argument("file", type=Path, metavar="FILE.sql")
-    parser.add_argument("--data-dir", type=Path, metavar="D", help="where everything durable is kept (default: nowhere)")
+    parser.add_argument("--data-dir", type=Path, metavar="D", help="where durable things are kept (default: nowhere)")
     add_engine_options(parser)
     parser.set_defaults(run=run)
 

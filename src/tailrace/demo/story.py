@@ -45,9 +45,10 @@ class Audience(threading.Thread):
     def run(self) -> None:
         while not self._stopping.is_set():
             message = self._consumer.poll(0.1)
-            if message is None or message.error() or message.value() is None:
+            value = None if message is None or message.error() else message.value()
+            if value is None:
                 continue
-            row = json.loads(message.value())
+            row = json.loads(value)
             picture = self._screen.picture
             before = picture.regions.get(row["region"], (0, 0, 0))
             picture.regions[row["region"]] = (row["pv"], row["uv"], before[2] + 1)
@@ -137,7 +138,8 @@ def _catch_up(server: EngineProcess, pageviews: int) -> None:
     deadline = time.monotonic() + _CATCH_UP_SECONDS
     with server.connect() as connection:
         while time.monotonic() < deadline:
-            [(counted,)] = connection.execute("SELECT coalesce(sum(pv), 0)::bigint FROM pageviews_per_region").fetchall()
+            total = "SELECT coalesce(sum(pv), 0)::bigint FROM pageviews_per_region"
+            [(counted,)] = connection.execute(total).fetchall()
             if counted >= pageviews:
                 return
             time.sleep(0.2)

@@ -14,6 +14,7 @@ from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, translate
 from tailrace.secret import Secret
 from tailrace.sql.names import SecretRef
+from tailrace.statements.connections.contract import ConnectionDetails
 from tailrace.statements.connections.csr import CsrDetails
 from tailrace.statements.connections.kafka import KafkaDetails
 
@@ -56,7 +57,7 @@ def _reveal(engine: Engine, value: str | SecretRef | None) -> Secret | None:
     return engine.storage.secret(item.id)
 
 
-def secrets_of(engine: Engine, details: KafkaDetails | CsrDetails) -> frozenset[str]:
+def secrets_of(engine: Engine, details: ConnectionDetails) -> frozenset[str]:
     """Ids of the secrets that a connection needs: it depends on them."""
     found = set()
     for given in details.options.given:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tailrace.errors import Unavailable
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
+from tailrace.plan.fallible import plan_can_fail
 from tailrace.plan.nodes import Node, Scan
 from tailrace.plan.to_spark import render
 from tailrace.plan.walk import scans
@@ -30,8 +31,9 @@ def text_of(engine: Engine, node: Node, t: Tick) -> str:
         if content.sql is None:
             return f"({nothing(scan)})"
         settled = content if content.positive else content.consolidated()
-        return f"({repeated(str(settled.sql), settled.arity)})"
+        return f"({repeated(str(settled.sql), settled.arity, sealed=sealed)})"
 
+    sealed = plan_can_fail(node)
     return render(node, leaf)
 
 

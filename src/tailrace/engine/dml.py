@@ -44,7 +44,8 @@ def plan_insert(
                 position=statement.columns_position,
             )
     text = statement.query or QueryText("SELECT")
-    bound = session.bind(text, _hinted(parameters, table, targets, text))
+    types = {column.name: column.type for column in table.schema}
+    bound = session.bind(text, parameters, targets=[types[target] for target in targets])
     given = bound.visible if statement.query is not None else 0
     if given > len(targets) or (statement.columns and given < len(targets)):
         more = "more" if given > len(targets) else "fewer"
@@ -53,23 +54,6 @@ def plan_insert(
     row = tuple(_value(session, table, i, places, bound.node) for i in range(len(names)))
     node = Project(input=bound.node, expressions=row, names=tuple(names))
     return BoundQuery(node=node, order_by=(), parameters=bound.parameters, volatile=(), visible=len(names))
-
-
-def _hinted(
-    parameters: Sequence[SqlType | None], table: Item, targets: Sequence[str], query: QueryText
-) -> Sequence[SqlType | None]:
-    """`VALUES ($1, $2)`: a parameter alone in a place has the type of the column there."""
-    words = query.text.replace("(", " ").replace(")", " ").replace(",", " ").split()
-    assert table.schema is not None
-    types = {column.name: column.type for column in table.schema}
-    if not words or words[0].upper() != "VALUES" or any(not word.startswith("$") for word in words[1:]):
-        return parameters
-    hints: list[SqlType | None] = [None] * (len(words) - 1)
-    for place, word in enumerate(words[1:]):
-        number = int(word[1:]) - 1
-        if number < len(hints):
-            hints[number] = types[targets[place % len(targets)]]
-    return [given or hint for given, hint in zip([*parameters, *[None] * len(hints)], hints, strict=False)]
 
 
 def _value(session: EngineSession, table: Item, place: int, given: dict[str, int], node: Node) -> Expression:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
+from tailrace.ivm import views
 from tailrace.types.core import Schema
 from tailrace.types.spark import ddl
 
@@ -23,4 +22,4 @@ def rows_of(columns: Schema, rows: Iterable[Sequence[Any]]) -> list[pa.RecordBat
 
 def arrow_schema(columns: Schema) -> pa.Schema:
     """The Arrow schema that Spark gives a relation with these columns."""
-    return to_arrow_schema(StructType.fromDDL(ddl(columns)))
+    return views.arrow_schema(ddl(columns))

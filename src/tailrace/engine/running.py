@@ -13,6 +13,7 @@ from tailrace.engine.define import Identity, scan_of
 from tailrace.errors import InternalError
 from tailrace.plan.nodes import Scan
 from tailrace.plan.walk import scans
+from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.state.checkpoint import Frontiers
 from tailrace.statements.registry import parse_statement
 from tailrace.testing import defences
@@ -71,13 +72,14 @@ class Running:
         cluster = engine.cluster
         if "dead_letters_of" in item.facts:
             owner = item.facts["dead_letters_of"]
+            log = cluster.sources[owner]
             cluster.inputs[item.id] = LogInput(
                 node=scan,
-                source=cluster.sources[owner],
+                read=log.dead_letters,
+                start=log.start(),
                 log=engine.log,
                 views=engine.views,
                 positions=owner,
-                dead_letters=True,
             )
             return
         source = sources.open_source(engine, item, self.offsets)
@@ -85,13 +87,19 @@ class Running:
         engine.statuses.note(item.id, "starting")
         if not engine.log.position(item.id, Tick(1)):
             engine.log.start(item.id, BEGINNING, source.start())
-        if sources.is_upsert(item):
+        if isinstance(source, UpsertSource):
+            trace = upsert_trace(engine.store, scan)
             cluster.inputs[item.id] = UpsertInput(
-                node=scan, source=source, log=engine.log, store=engine.store, trace=upsert_trace(engine.store, scan)
+                node=scan, source=source, log=engine.log, store=engine.store, trace=trace
             )
         else:
             cluster.inputs[item.id] = LogInput(
-                node=scan, source=source, log=engine.log, views=engine.views, positions=item.id
+                node=scan,
+                read=source.changes,
+                start=source.start(),
+                log=engine.log,
+                views=engine.views,
+                positions=item.id,
             )
 
     def _start_sink(self, item: Item) -> None:

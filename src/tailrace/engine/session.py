@@ -150,9 +150,13 @@ class EngineSession:
         if self._cancelled.is_set():
             raise SqlError("canceling statement due to user request", sqlstate="57014")
 
-    def bind(self, query: QueryText, parameters: Sequence[SqlType | None] = ()) -> BoundQuery:
+    def bind(
+        self, query: QueryText, parameters: Sequence[SqlType | None] = (), *, targets: Sequence[SqlType] = ()
+    ) -> BoundQuery:
+        """The plan of a query; `targets` are the types of the columns that an INSERT puts its result into."""
         recorder = Recorder(self.engine.catalog)
-        bound = bind_query(parse_query(query.text, query.start), recorder, parameters)
+        tree = parse_query(query.text, query.start)
+        bound = bind_query(tree, recorder, parameters, targets=targets)
         self._used = frozenset(recorder.used)
         return bound
 

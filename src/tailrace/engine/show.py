@@ -54,7 +54,7 @@ def columns_of(kind: str) -> Schema:
 
 def objects(session: EngineSession, statement: ShowObjects) -> Result:
     columns = columns_of(statement.kind)
-    rows = list(_fixed(statement.kind))
+    rows: list[tuple[str | None, ...]] = list(_fixed(statement.kind))
     if not rows:
         if statement.kind not in _KINDS:
             raise NotSupported(f"SHOW {statement.kind.upper()} not yet supported")
@@ -78,7 +78,7 @@ def _type(item: Item, kind: str) -> str:
     return "kafka"
 
 
-def _fixed(kind: str) -> list[tuple[str, ...]]:
+def _fixed(kind: str) -> list[tuple[str, str]]:
     return {
         "clusters": [(DEFAULT_CLUSTER, "")],
         "databases": [(DEFAULT_DATABASE, "")],

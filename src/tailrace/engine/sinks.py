@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.engine import connections
-from tailrace.engine.define import Identity
+from tailrace.engine.contents import wait_until_filled
+from tailrace.engine.define import Identity, scan_of
 from tailrace.errors import DuplicateColumn, KeyNotUnique, NotSupported, UnknownColumn, WrongObjectType
 from tailrace.formats.encode_contract import Encoder
 from tailrace.formats.encoders import encoder
@@ -32,7 +33,7 @@ _SINKABLE = ("table", "source", "materialized view")
 
 
 def create(session: EngineSession, statement: CreateSink) -> Result:
-    """CREATE SINK: checks everything that can be checked without touching the target; the running sink does the rest."""
+    """CREATE SINK: checks what can be checked without touching the target; the running sink does the rest."""
     engine = session.engine
     relation = _relation(session, statement)
     _target(statement).check()
@@ -43,14 +44,17 @@ def create(session: EngineSession, statement: CreateSink) -> Result:
         else:
             session.notice("upsert key not validated to be unique")
 
+    if not statement.snapshot:
+        wait_until_filled(engine, scan_of(relation))
+
     def define(identity: Identity) -> Item:
-        start = BEGINNING if statement.snapshot else engine.cluster.done
-        facts = {"from": relation.id, "start": start}
+        facts = {"from": relation.id, "start": BEGINNING if statement.snapshot else done}
         made = item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
         connections.validate(engine, engine.catalog.resolve(statement.target.connection.parts))
         return made
 
-    return session.create("sink", statement.name, define, if_not_exists=statement.if_not_exists)
+    with engine.cluster.pinned() as done:  # until the sink itself says from which tick on it wants single ticks
+        return session.create("sink", statement.name, define, if_not_exists=statement.if_not_exists)
 
 
 def _relation(session: EngineSession, statement: CreateSink) -> Item:

@@ -121,7 +121,8 @@ def definition_of(
 ) -> KafkaSourceDefinition:
     origin, clauses = _kafka(statement), statement.ingest
     if clauses.formats is None:
-        raise NotSupported("CREATE SOURCE without FORMAT not yet supported", hint="Add FORMAT JSON, TEXT, BYTES or CSV.")
+        hint = "Add FORMAT JSON, TEXT, BYTES or CSV."
+        raise NotSupported("CREATE SOURCE without FORMAT not yet supported", hint=hint)
     if clauses.envelope.kind not in _ENVELOPES or clauses.envelope.error_column is not None:
         raise NotSupported(f"{clauses.envelope.sql()} not yet supported")
     return KafkaSourceDefinition(
@@ -150,10 +151,6 @@ def open_source(engine: Engine, source: Item, offsets: SharedOffsets) -> KafkaSo
     definition = definition_of(engine, source.statement, identity, connection)
     kind = UpsertSource if definition.envelope is Envelope.UPSERT else KafkaSource
     return kind(definition, offsets.of(connection))
-
-
-def is_upsert(source: Item) -> bool:
-    return source.statement is not None and source.statement.ingest.envelope.kind is EnvelopeKind.UPSERT
 
 
 def _kafka(statement: CreateSource) -> KafkaOrigin:

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tailrace.errors import SqlError
+from tailrace.ivm.operator import Operator
 from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 from tailrace.plan.nodes import Node
 from tailrace.sinks.contract import Progress, Written
+from tailrace.state.store import Work
+from tailrace.ticks.cluster import explain
 from tailrace.ticks.deliver import Delivery
 from tailrace.types.core import BEGINNING, Tick
 
@@ -38,8 +41,9 @@ class Change:
 class QueueSink:
     """Sink of one subscription; runs one Spark job for each tick that changes something."""
 
-    def __init__(self, views: Views) -> None:
+    def __init__(self, views: Views, work: Work) -> None:
         self._views = views
+        self._work = work
         self.waiting: queue.Queue[Change | None] = queue.Queue(_MAX_WAITING)
         self.overflowed = False
 
@@ -47,6 +51,7 @@ class QueueSink:
         return Progress(tick=None)
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
+        self._work.jobs += 1
         rows = self._views.small.sql(str(delta.consolidated().sql)).toArrow()
         if rows.num_rows and not self.overflowed:
             try:
@@ -74,15 +79,26 @@ class Subscription:
 
     @staticmethod
     def open(engine: Engine, plan: Node, *, snapshot: bool = True) -> Subscription:
-        sink = QueueSink(engine.views)
+        sink = QueueSink(engine.views, engine.store.work)
         id = f"q{next(Subscription._numbers)}"
 
         def start() -> Delivery:
             root = engine.cluster.dataflow.operator(plan)
             at = BEGINNING if snapshot else engine.cluster.done
             delivery = Delivery(id=id, name=id, relation="", root=root, sink=sink, start=at, advances=True)
+            if not snapshot:
+                fill(root, at)
             engine.cluster.deliveries[id] = delivery
             return delivery
+
+        def fill(root: Operator, at: Tick) -> None:
+            """What is there already is not given, but a rule must know it to tell what changes."""
+            try:
+                with engine.views.scratch():
+                    root.advance(at)
+            except Exception as error:
+                engine.cluster.dataflow.keep_only(engine.cluster.roots())
+                raise explain(error) from error
 
         return Subscription(engine, engine.loop.do(start), sink)
 

@@ -12,11 +12,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from tailrace.catalog.items import DEFAULT_DATABASE, FullName, Item
 from tailrace.errors import SqlError
+from tailrace.ivm.views import arrow_schema
 from tailrace.plan.nodes import Scan
 from tailrace.types.core import (
     BIGINT,
@@ -68,7 +67,7 @@ def items() -> list[Item]:
 def view_of(engine: Engine, scan: Scan) -> str:
     """The rows of a system table right now, as a temporary view.  No Spark job."""
     table = TABLES[int(scan.relation[1:]) - 1]
-    schema = to_arrow_schema(StructType.fromDDL(table.spark_ddl))
+    schema = arrow_schema(table.spark_ddl)
     columns = list(zip(*table.rows(engine), strict=True)) or [()] * len(table.columns)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return engine.views.add_arrow(pa.Table.from_arrays(arrays, schema=schema), table.spark_ddl)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tailrace.errors import NotSupported
+from tailrace.formats.encode_contract import ChangeFrame
 from tailrace.formats.encode_scalars import decimal_text, text
 from tailrace.formats.encode_text import TextEncoder, text_form
 from tailrace.types.core import (
@@ -40,6 +41,7 @@ class BytesEncoder:
 
     name: ClassVar[str] = "bytes"
     prefix: ClassVar[bytes] = b""
+    change: ClassVar[ChangeFrame] = ChangeFrame()
 
     def check(self, columns: Schema) -> None:
         TextEncoder().check(columns)
@@ -50,9 +52,6 @@ class BytesEncoder:
         return f"coalesce({binary_form(places[0], columns[0].type)}, CAST('' AS binary))"
 
     def side(self, columns: Schema, places: Sequence[str]) -> str:
-        raise NotSupported("BYTES format with ENVELOPE DEBEZIUM not yet supported")
-
-    def change(self, before: str, after: str) -> str:
         raise NotSupported("BYTES format with ENVELOPE DEBEZIUM not yet supported")
 
 

@@ -7,9 +7,24 @@ a replayed tick gives the same bytes, hence the same partitions, whatever the pa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from tailrace.types.core import Schema
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangeFrame:
+    """How the two sides of a change become one value: opening, before, between, after, closing.
+
+    A side that is there is put behind `present`; one that is not is `absent`.
+    """
+
+    opening: bytes = b""
+    between: bytes = b""
+    closing: bytes = b""
+    present: bytes = b""
+    absent: bytes = b""
 
 
 class Encoder(Protocol):
@@ -23,6 +38,10 @@ class Encoder(Protocol):
     def prefix(self) -> bytes:
         """Put before every message part, and not hashed for the partition: a schema registry's framing."""
 
+    @property
+    def change(self) -> ChangeFrame:
+        """The value of a DEBEZIUM message around its sides."""
+
     def check(self, columns: Schema) -> None:
         """Raises SqlError if these columns cannot be encoded."""
 
@@ -31,6 +50,3 @@ class Encoder(Protocol):
 
     def side(self, columns: Schema, places: Sequence[str]) -> str:
         """Spark text: the same columns as one side of a change.  Binary, never NULL."""
-
-    def change(self, before: str, after: str) -> str:
-        """Spark text: a DEBEZIUM value, from the Spark texts of two sides; a side that is absent is NULL."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
 from tailrace.formats import encode_scalars as scalars
+from tailrace.formats.encode_contract import ChangeFrame
 from tailrace.formats.encode_scalars import literal, text
 from tailrace.types.core import (
     ArrayOf,
@@ -37,6 +38,9 @@ class JsonEncoder:
 
     name: ClassVar[str] = "json"
     prefix: ClassVar[bytes] = b""
+    change: ClassVar[ChangeFrame] = ChangeFrame(
+        opening=b'{"before":', between=b',"after":', closing=b"}", absent=b"null"
+    )
 
     def check(self, columns: Schema) -> None:
         """Every type has a form."""
@@ -46,17 +50,6 @@ class JsonEncoder:
 
     def side(self, columns: Schema, places: Sequence[str]) -> str:
         return self.record(columns, places)
-
-    def change(self, before: str, after: str) -> str:
-        null = "CAST('null' AS binary)"
-        parts = (
-            "CAST('{\"before\":' AS binary)",
-            f"coalesce({before}, {null})",
-            "CAST(',\"after\":' AS binary)",
-            f"coalesce({after}, {null})",
-            "CAST('}' AS binary)",
-        )
-        return f"concat({', '.join(parts)})"
 
 
 def json_object(columns: Sequence[Column], places: Sequence[str], depth: int = 0) -> str:

@@ -12,6 +12,7 @@ from typing import ClassVar, assert_never
 
 from tailrace.errors import NotSupported
 from tailrace.formats import encode_scalars as scalars
+from tailrace.formats.encode_contract import ChangeFrame
 from tailrace.formats.encode_scalars import literal
 from tailrace.types.core import (
     ArrayOf,
@@ -40,6 +41,7 @@ class TextEncoder:
 
     name: ClassVar[str] = "text"
     prefix: ClassVar[bytes] = b""
+    change: ClassVar[ChangeFrame] = ChangeFrame()
 
     def check(self, columns: Schema) -> None:
         if len(columns) != 1:
@@ -52,9 +54,6 @@ class TextEncoder:
         """In a change the column stands as a record: `(x)`."""
         shown = text_form(places[0], columns[0].type)
         return f"CAST(concat('(', {_in_quotes(shown, _ODD_FIELD, doubled=True, null='')}, ')') AS binary)"
-
-    def change(self, before: str, after: str) -> str:
-        return f"concat(coalesce({before}, CAST('' AS binary)), coalesce({after}, CAST('' AS binary)))"
 
 
 def text_form(x: str, type: SqlType, depth: int = 0) -> str:
@@ -105,10 +104,8 @@ def _scalar(x: str, name: str) -> str:
 def _array(x: str, element: SqlType, depth: int) -> str:
     variable = f"e{depth}"
     shown = text_form(variable, element, depth + 1)
-    if isinstance(element, ListOf | ArrayOf):
-        item = f"coalesce({shown}, 'NULL')"  # a nested array's braces are its own quotes
-    else:
-        item = _in_quotes(shown, _ODD_ELEMENT)
+    nested = isinstance(element, ListOf | ArrayOf)  # its braces are its own quotes
+    item = f"coalesce({shown}, 'NULL')" if nested else _in_quotes(shown, _ODD_ELEMENT)
     return f"concat('{{', array_join(transform({x}, {variable} -> {item}), ','), '}}')"
 
 

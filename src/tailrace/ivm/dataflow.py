@@ -1,4 +1,4 @@
-"""All operators of a cluster, one for each distinct plan node: equal parts of different views are one operator."""
+"""All operators of a cluster, one for each distinct plan node: equal parts of views are one operator."""
 
 from __future__ import annotations
 
@@ -49,18 +49,20 @@ class Dataflow:
             self._store.drop(id_)
 
 
-def reach(root: Operator | Arranged) -> Iterator[Operator | Arranged]:
-    """`root` and everything below it; shared parts may come more than once."""
-    yield root
-    below = (root.input,) if isinstance(root, Arranged) else root.below
-    for operator in below:
-        yield from reach(operator)
+def reach(root: Operator) -> Iterator[Operator]:
+    """`root` and everything below it, each once."""
+    seen = {id(root)}
+    waiting = [root]
+    while waiting:
+        operator = waiting.pop()
+        yield operator
+        for below in operator.below:
+            if id(below) not in seen:
+                seen.add(id(below))
+                waiting.append(below)
 
 
 def traces(root: Operator) -> Iterator[Trace]:
     """All state that `root` rests on."""
     for operator in reach(root):
-        if isinstance(operator, Arranged):
-            yield operator.trace
-        else:
-            yield from operator.traces()
+        yield from operator.traces()

@@ -23,9 +23,14 @@ from tailrace.types.core import Tick
 class Operator(Protocol):
     """`node` is what it computes, `rule` the name EXPLAIN shows, `below` the operators it reads."""
 
-    node: Node
-    rule: str
-    below: Sequence[Operator]
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def rule(self) -> str: ...
+
+    @property
+    def below(self) -> Sequence[Operator]: ...
 
     def advance(self, t: Tick) -> None:
         """Absorbs everything up to `t`.  May run Spark jobs.  On an error the operator keeps its frontier; the next

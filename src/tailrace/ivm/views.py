@@ -33,7 +33,9 @@ _SMALL = {
 
 @lru_cache(maxsize=1000)
 def _struct(schema: str) -> StructType:
-    return StructType.fromDDL(schema)  # asks the JVM
+    parsed = StructType.fromDDL(schema)  # asks the JVM
+    assert isinstance(parsed, StructType)
+    return parsed
 
 
 def arrow_schema(schema: str) -> pa.Schema:

@@ -16,13 +16,15 @@ class ZSet:
     """`sql` is a query, or None if there are no rows.
 
     `rows` is an upper guess of its size, for choosing between the driver and the executors; nothing depends on it
-    but speed.  `positive` says that every weight is known to be above zero.
+    but speed.  `positive` says that every weight is known to be above zero.  `is_settled`: no row is here only to be
+    cancelled by another; each was in the relation before, or is in it after.
     """
 
     arity: int
     sql: str | None
     rows: int = 0
     positive: bool = False
+    is_settled: bool = False
 
     @staticmethod
     def empty(arity: int) -> ZSet:
@@ -49,7 +51,7 @@ class ZSet:
     def negated(self) -> ZSet:
         if self.sql is None:
             return self
-        return replace(self, sql=f"SELECT {columns(self.arity)}, -weight AS weight FROM ({self.sql})", positive=False)
+        return replace(self, sql=f"SELECT {leading(self.arity)}-weight AS weight FROM ({self.sql})", positive=False)
 
     def mapped(self, expressions: Sequence[str], where: str | None = None) -> ZSet:
         """Each row replaced by `expressions` (Spark text over c0 …), where `where` is true."""
@@ -62,19 +64,30 @@ class ZSet:
             sql=f"SELECT {outputs}weight FROM ({self.sql}){condition}",
             rows=self.rows,
             positive=self.positive,
+            is_settled=self.is_settled,
         )
+
+    def settled(self) -> ZSet:
+        """The same change without rows that cancel: the only one to show to an expression that can fail."""
+        return self if self.positive or self.is_settled else self.consolidated()
 
     def consolidated(self) -> ZSet:
         """One row per distinct value, weights summed, zeros gone.  Costs a shuffle; runs no job by itself."""
         if self.sql is None:
             return self
         if self.arity == 0:
-            return replace(self, sql=f"SELECT sum(weight) AS weight FROM ({self.sql}) HAVING sum(weight) <> 0")
+            total = f"SELECT sum(weight) AS weight FROM ({self.sql}) HAVING sum(weight) <> 0"
+            return replace(self, sql=total, is_settled=True)
         names = columns(self.arity)
         sums = f"SELECT {names}, sum(weight) AS weight FROM ({self.sql}) GROUP BY {names}"
-        return replace(self, sql=sums if self.positive else sums + " HAVING sum(weight) <> 0")
+        return replace(self, sql=sums if self.positive else sums + " HAVING sum(weight) <> 0", is_settled=True)
 
 
 def columns(arity: int, prefix: str = "c") -> str:
     """`c0, c1, …`"""
     return ", ".join(f"{prefix}{i}" for i in range(arity))
+
+
+def leading(arity: int, prefix: str = "c") -> str:
+    """`c0, c1, …, `: the columns before another one; nothing for a relation without columns."""
+    return "".join(f"{prefix}{i}, " for i in range(arity))

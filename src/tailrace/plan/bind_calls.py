@@ -22,6 +22,7 @@ from tailrace.plan.expressions import (
     WindowCall,
 )
 from tailrace.plan.functions.aggregates import AggregateFunction, aggregate_candidates
+from tailrace.plan.functions.catalog import SESSION
 from tailrace.plan.functions.conditional import COALESCE
 from tailrace.plan.functions.entry import substituted
 from tailrace.plan.functions.nested import MAP
@@ -104,10 +105,17 @@ class Calls(Binder):
         return call(entry.id, arguments, result)
 
     def session_constant(self, name: str, arguments: list[Expression]) -> Expression | None:
-        """`current_database()`, `version()`, …: constants that the session knows, if it does."""
+        """`current_database()`, `version()`, …: constants that the session knows."""
+        if arguments:
+            return None
         answer = getattr(self.context.names, "session_value", None)
-        value = answer(name) if answer is not None and not arguments else None
+        value = answer(name) if answer is not None else None
+        value = SESSION.get(name) if value is None else value
         return None if value is None else Literal(text=value, type=TEXT)
+
+    def _call_pg_typeof(self, node: exp.Anonymous) -> Expression:
+        (argument,) = node.expressions
+        return Literal(text=str(self.bind(argument).type), type=TEXT)
 
     def _call_coalesce(self, node: exp.Anonymous) -> Expression:
         values = self.unified([self.bind(e) for e in node.expressions], "COALESCE")

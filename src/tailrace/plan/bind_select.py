@@ -197,11 +197,12 @@ class SelectBinder:
             items.outputs = [canonical(e) for e in items.outputs]
         visible = len(items.outputs)
         outputs, names = list(items.outputs), list(items.names)
-        on = [_placed(e, outputs, names) for e in items.distinct_on]
+        hidden = [column.name for column in self.node.schema]
+        on = [_placed(e, outputs, names, hidden) for e in items.distinct_on]
         orders = []
         for order in items.orders:
             assert isinstance(order, Order)
-            place = _placed(order.by, outputs, names)
+            place = _placed(order.by, outputs, names, hidden)
             by = Ref(index=place, type=outputs[place].type, nullable=outputs[place].nullable)
             orders.append(replace(order, by=by))
         node: Node = Project(input=self.node, expressions=tuple(outputs), names=tuple(names))
@@ -225,13 +226,15 @@ class SelectBinder:
             )
 
 
-def _placed(expression: Expression, outputs: list[Expression], names: list[str]) -> int:
+def _placed(
+    expression: Expression, outputs: list[Expression], names: list[str], columns: Sequence[str]
+) -> int:
     """The place of an expression among the outputs; what is not there yet is added."""
     for i, output in enumerate(outputs):
         if output == expression or canonical(output) == expression:
             return i
     outputs.append(expression)
-    names.append("?column?")
+    names.append(columns[expression.index] if isinstance(expression, Ref) else "?column?")
     return len(outputs) - 1
 
 

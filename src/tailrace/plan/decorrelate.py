@@ -22,6 +22,7 @@ from tailrace.plan.build import (
 )
 from tailrace.plan.context import refs
 from tailrace.plan.dependent import Dependent, Domain, dependent, with_mark
+from tailrace.plan.direct import joined_directly, with_outer_as_left
 from tailrace.plan.expressions import (
     AggregateCall,
     Call,
@@ -40,7 +41,7 @@ from tailrace.plan.functions.operators import NOT
 from tailrace.plan.keys import infer_keys, is_injective
 from tailrace.plan.nodes import Aggregate, Distinct, Filter, FlatMap, Join, Node, Project, Values
 from tailrace.plan.nullability import not_null
-from tailrace.plan.outer import expression_with_free_refs, outer_columns
+from tailrace.plan.outer import outer_columns
 from tailrace.plan.walk import has_subquery, with_children, with_expressions, with_inputs, with_subquery
 from tailrace.plan.walk import nodes as plan_nodes
 from tailrace.types.core import BIGINT, BOOLEAN
@@ -89,6 +90,9 @@ def lateral_join(
     values.
     """
     right = decorrelated(right)
+    direct = joined_directly(left, right, kind, condition)
+    if direct is not None:
+        return direct
     casts = _outer_casts(right)
     if casts:
         return _with_casts(left, right, kind, condition, casts)
@@ -192,7 +196,7 @@ def _with_default(
     made = refs(joined)
     mark = made[lefts + width]
     values = [
-        _or_default(mark, _of_left(default), value)
+        _or_default(mark, with_outer_as_left(default), value)
         for default, value in zip(found.default or (), made[lefts : lefts + width], strict=True)
     ]
     names = tuple(c.name for c in joined.schema[: lefts + width])
@@ -212,19 +216,6 @@ def _or_default(mark: Expression, default: Expression, value: Expression) -> Exp
     if isinstance(default, Literal) and default.text is None:
         return value
     return Case(branches=((is_null(mark), default),), otherwise=value, type=value.type)
-
-
-def _of_left(expression: Expression) -> Expression:
-    """References to the outer row as columns of the joined row, whose first columns are that row's."""
-
-    def change(ref: OuterRef, level: int) -> Expression:
-        if ref.depth > level:
-            return replace(ref, depth=ref.depth - 1)
-        if level > 1:
-            return replace(ref, depth=level - 1)
-        return Ref(index=ref.index, type=ref.type, nullable=ref.nullable)
-
-    return expression_with_free_refs(expression, change)
 
 
 def _filter(node: Filter) -> Node:

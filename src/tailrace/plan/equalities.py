@@ -15,21 +15,30 @@ _INEXACT = ("float", "double")  # 0.0 = -0.0, but their hashes differ
 
 
 def equalities(join: Join) -> list[tuple[Expression, Expression]]:
-    """(left, right), each over its own side's row, and of types whose equal values hash alike; NULLs do too."""
-    width = len(join.left.schema)
-    found = []
-    for part in conjuncts(join.condition):
-        if not (isinstance(part, Call) and part.function in (EQUALS, NOT_DISTINCT)):
-            continue
-        one, other = part.arguments
-        if _side(one, width) == "right" and _side(other, width) == "left":
-            one, other = other, one
-        if _side(one, width) != "left" or _side(other, width) != "right":
-            continue
-        type = spark_type(one.type)
-        if type == spark_type(other.type) and not any(word in type for word in _INEXACT):
-            found.append((one, _shifted(other, -width)))
-    return found
+    """(left, right), each over its own side's row, and of types whose equal values hash alike; NULLs do
+    too.
+    """
+    found = (_equality(part, len(join.left.schema)) for part in conjuncts(join.condition))
+    return [pair for pair in found if pair is not None]
+
+
+def is_equality(part: Expression, join: Join) -> bool:
+    """This part of the condition is one of the join's equalities."""
+    return _equality(part, len(join.left.schema)) is not None
+
+
+def _equality(part: Expression, width: int) -> tuple[Expression, Expression] | None:
+    if not (isinstance(part, Call) and part.function in (EQUALS, NOT_DISTINCT)):
+        return None
+    one, other = part.arguments
+    if _side(one, width) == "right" and _side(other, width) == "left":
+        one, other = other, one
+    if _side(one, width) != "left" or _side(other, width) != "right":
+        return None
+    type = spark_type(one.type)
+    if type != spark_type(other.type) or any(word in type for word in _INEXACT):
+        return None
+    return one, _shifted(other, -width)
 
 
 def _side(expression: Expression, width: int) -> str | None:

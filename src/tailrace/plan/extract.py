@@ -1,7 +1,8 @@
-"""Looks into JSON documents, below joins: a join keeps the fields that somebody wants instead of whole documents.
+"""Looks into JSON documents, below joins: a join keeps the fields that somebody wants instead of whole
+documents.
 
-Only `->>` with constant keys moves: it fails for no row, and of the NULLs that an outer join fills in it makes NULL, so
-it may be computed on either side of the join.
+Only `->>` with constant keys moves: it fails for no row, and of the NULLs that an outer join fills in
+it makes NULL, so it may be computed on either side of the join.
 """
 
 from __future__ import annotations

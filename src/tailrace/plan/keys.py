@@ -60,9 +60,10 @@ def infer_keys(node: Node) -> Keys:
         case Aggregate(input=rows, group_by=groups):
             places = {column: i for i, column in enumerate(groups)}
             below = (k for k in infer_keys(rows) if k <= set(groups))
-            return minimal([frozenset(range(len(groups))), *(frozenset(places[c] for c in k) for k in below)])
+            every = frozenset(set(groups) - fixed(rows))
+            return minimal(frozenset(places[c] for c in k) for k in (every, *below))
         case Distinct(input=rows):
-            return minimal([frozenset(range(len(rows.schema))), *infer_keys(rows)])
+            return minimal([frozenset(range(len(rows.schema))) - fixed(rows), *infer_keys(rows)])
         case Union(inputs=inputs):  # UNION ALL: the same row may come from both sides
             return infer_keys(inputs[0]) if len(inputs) == 1 else frozenset()
         case Except(left=left, all=every):
@@ -72,12 +73,35 @@ def infer_keys(node: Node) -> Keys:
             whole = [] if every else [frozenset(range(len(left.schema)))]
             return minimal([*whole, *infer_keys(left), *infer_keys(right)])
         case TopK(input=rows, partition_by=partition, limit=limit):
-            first = [frozenset(partition)] if limit is not None and limit <= 1 else []
+            first = [frozenset(partition) - fixed(rows)] if limit is not None and limit <= 1 else []
             return minimal([*first, *infer_keys(rows)])
         case Window():
             return _window(node)
         case _:
             assert_never(node)
+
+
+def fixed(node: Node) -> Key:
+    """Columns that hold the same value in every row."""
+    match node:
+        case Filter(input=rows, predicate=predicate):
+            constants = frozenset(c for left, right in _equalities(predicate) if not left for c in right)
+            return closure(constants | fixed(rows), _equalities(predicate))
+        case Project(input=rows, expressions=outputs):
+            below = fixed(rows)
+            return frozenset(i for i, e in enumerate(outputs) if _is_constant(e) or _column(e) in below)
+        case Aggregate(input=rows, group_by=groups):
+            below = fixed(rows)
+            return frozenset(i for i, column in enumerate(groups) if column in below)
+        case Join(left=left, right=right, kind="inner", condition=condition):
+            moved = frozenset(c + len(left.schema) for c in fixed(right))
+            return closure(fixed(left) | moved, _equalities(condition))
+        case Join(left=left, kind="left" | "semi" | "anti"):
+            return fixed(left)
+        case Distinct(input=rows) | TopK(input=rows) | Window(input=rows) | FlatMap(input=rows):
+            return fixed(rows)
+        case _:
+            return frozenset()
 
 
 def minimal(keys: Iterable[Key]) -> Keys:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tailrace.errors import UnknownObject
 from tailrace.plan.nodes import Key, Node
-from tailrace.types.core import Schema
+from tailrace.types.core import Schema, SqlType
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +34,16 @@ class Names(Protocol):
 
     def similar(self, name: str, candidates: tuple[str, ...]) -> str | None:
         """The candidate that a person who typed `name` probably meant, or None."""
+
+
+class SessionNames(Names, Protocol):
+    """Two more questions that a catalog may answer; the binder asks them of those that have the methods."""
+
+    def type(self, parts: tuple[str, ...]) -> SqlType | None:
+        """A type made by CREATE TYPE, or None."""
+
+    def session_value(self, name: str) -> str | None:
+        """What `current_database()`, `version()`, `mz_environment_id()` … say in this session, or None."""
 
 
 class FixedNames:

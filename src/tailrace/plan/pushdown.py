@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from tailrace.plan.build import TRUE, conjunction, conjuncts
+from tailrace.plan.build import TRUE, conjunction, conjuncts, disjunction
 from tailrace.plan.context import refs
-from tailrace.plan.expressions import Expression, JoinKind, OuterRef, Ref
+from tailrace.plan.expressions import Call, Expression, JoinKind, OuterRef, Ref
+from tailrace.plan.functions.operators import OR
 from tailrace.plan.merge import composed, is_volatile
 from tailrace.plan.nodes import (
     Aggregate,
@@ -62,6 +63,26 @@ def _step(node: Node) -> Node:
             return node
 
 
+def factored(expression: Expression) -> list[Expression]:
+    """`(a AND b) OR (a AND c)` as `a` and `b OR c`: an equality that stands in every branch is one to
+    join by.
+    """
+    if not (isinstance(expression, Call) and expression.function == OR):
+        return [expression]
+    branches = [conjuncts(branch) for branch in expression.arguments for branch in _alternatives(branch)]
+    common = [part for part in branches[0] if all(part in other for other in branches[1:])]
+    if not common:
+        return [expression]
+    rest = [conjunction(part for part in branch if part not in common) for branch in branches]
+    return common if TRUE in rest else [*common, disjunction(rest)]
+
+
+def _alternatives(expression: Expression) -> list[Expression]:
+    if isinstance(expression, Call) and expression.function == OR:
+        return [part for argument in expression.arguments for part in _alternatives(argument)]
+    return [expression]
+
+
 def columns(expression: Expression) -> set[int]:
     """The columns of the row that an expression looks at, also from inside its subqueries."""
     found = {part.index for part in subexpressions(expression) if isinstance(part, Ref)}
@@ -105,7 +126,8 @@ def _into_join(join: Join, above: Sequence[Expression]) -> Node:
     """The parts of a filter above a join, and of its own condition, to where they belong."""
     width = len(join.left.schema)
     join = replace(join, kind=_narrowed(join.kind, demanded(conjunction(above)), width))
-    own = conjuncts(join.condition)
+    above = [part for each in above for part in factored(each)]
+    own = [part for each in conjuncts(join.condition) for part in factored(each)]
     lefts: list[Expression] = []
     rights: list[Expression] = []
     kept: list[Expression] = []

@@ -4,8 +4,10 @@ Per key and tick, the rows that left and the rows that came are paired; a pair i
 a deletion or an insertion.  UPSERT sends the new row, or a tombstone (no value) if there is none; DEBEZIUM
 sends both sides.  Without a key nothing is paired: every row that left or came is a message of its own.
 
-Everything here is Spark SQL text.  Rows are encoded first, and consolidated, paired and spread over slots by
-their bytes: what looks the same to a reader is the same.  A Z-set that only grows needs no shuffle.
+Rows are encoded first, by Spark, and consolidated, paired and spread over slots by their bytes: what looks
+the same to a reader is the same.  Here the pairing is Spark SQL text, for large ticks, by one shuffle (none
+for a Z-set that only grows); pairing.py is the same on the driver, where a small tick is through in
+milliseconds.
 """
 
 from __future__ import annotations
@@ -41,6 +43,15 @@ class Envelope:
         if self.kind == DEBEZIUM:
             self.value_format.side(self.schema, _places(range(len(self.schema))))
 
+    def encoded(self, delta: ZSet) -> str:
+        """Spark SQL text: k, the key's bytes or NULL; r, the row's bytes; w, the weight.  No shuffle."""
+        key = "CAST(NULL AS binary)"
+        if self.key is not None:
+            key = self.key_format.record(self._columns(self.key), _places(self.key))
+        encode = self.value_format.record if self.kind == UPSERT else self.value_format.side
+        row = encode(self.schema, _places(range(len(self.schema))))
+        return f"SELECT {key} AS k, {row} AS r, weight AS w FROM ({delta.sql})"
+
     def messages(self, delta: ZSet, partitions: int) -> str:
         """Spark SQL text of the messages: `key`, `value` (binary, either may be NULL) and `copies` (bigint).
 
@@ -64,34 +75,33 @@ class Envelope:
     def _events(self, delta: ZSet, partitions: int) -> str:
         """k: the key's bytes, b and a: the row's bytes before and after, w: how many of these events."""
         if delta.positive:
-            return f"SELECT k, CAST(NULL AS binary) AS b, r AS a, w FROM ({self._encoded(delta)})"
+            return f"SELECT k, CAST(NULL AS binary) AS b, r AS a, w FROM ({self.encoded(delta)})"
         if self.key is None:
             return _alone(self._consolidated(delta, "r", partitions))
         pairing = _last_words if self.kind == UPSERT else _pairs
         return pairing(self._consolidated(delta, "k", partitions))
 
-    def _encoded(self, delta: ZSet) -> str:
-        """k: the key's bytes, r: the row's bytes, w: the weight."""
-        key = "CAST(NULL AS binary)"
-        if self.key is not None:
-            key = self.key_format.record(self._columns(self.key), _places(self.key))
-        encode = self.value_format.record if self.kind == UPSERT else self.value_format.side
-        row = encode(self.schema, _places(range(len(self.schema))))
-        return f"SELECT {key} AS k, {row} AS r, weight AS w FROM ({delta.sql})"
-
     def _consolidated(self, delta: ZSet, spread: str, partitions: int) -> str:
         """One row per key and row, weights summed, zeros gone.  One shuffle, also for the pairing."""
         return (
             "SELECT k, r, sum(w) AS w FROM"
-            f" (SELECT /*+ REPARTITION({partitions}, {spread}) */ * FROM ({self._encoded(delta)}))"
+            f" (SELECT /*+ REPARTITION({partitions}, {spread}) */ * FROM ({self.encoded(delta)}))"
             " GROUP BY k, r HAVING sum(w) <> 0"
         )
 
     def _parts(self) -> str:
         """The columns of a message, over an event's.  What is NULL stays NULL: a tombstone has no framing."""
-        value = "a" if self.kind == UPSERT else self.value_format.change("b", "a")
-        key = _framed("k", self.key_format)
-        return f"{key} AS key, {_framed(value, self.value_format)} AS value, w AS copies"
+        value = _framed("a" if self.kind == UPSERT else self._change(), self.value_format)
+        return f"{_framed('k', self.key_format)} AS key, {value} AS value, w AS copies"
+
+    def _change(self) -> str:
+        frame = self.value_format.change
+        sides = (
+            f"coalesce(concat({_binary(frame.present)}, {side}), {_binary(frame.absent)})" for side in "ba"
+        )
+        before, after = sides
+        parts = (_binary(frame.opening), before, _binary(frame.between), after, _binary(frame.closing))
+        return f"concat({', '.join(parts)})"
 
     def _columns(self, places: Sequence[int]) -> Schema:
         return tuple(self.schema[place] for place in places)
@@ -131,7 +141,11 @@ def _pairs(changes: str) -> str:
 
 
 def _framed(part: str, format: Encoder) -> str:
-    return f"concat(X'{format.prefix.hex()}', {part})" if format.prefix else part
+    return f"concat({_binary(format.prefix)}, {part})" if format.prefix else part
+
+
+def _binary(constant: bytes) -> str:
+    return f"X'{constant.hex()}'"
 
 
 def _places(places: Sequence[int]) -> list[str]:

@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 from tailrace.errors import InternalError, Unavailable
 from tailrace.ivm.zset import ZSet
 from tailrace.kafka.admin import Topics
+from tailrace.sinks import pairing
 from tailrace.sinks.arrow_stream import stream
 from tailrace.sinks.contract import Progress, Written
 from tailrace.sinks.kafka_definition import AT_LEAST_ONCE, Defences, KafkaSinkDefinition, Limits
@@ -125,12 +126,13 @@ class KafkaSink:
         if delta.is_empty:
             return self._write_here(writer, tick, [])
         if delta.rows <= self._limits.small_rows:
-            messages = self._spark.sql(self._sink.told_as.messages(delta, 1)).toArrow()
-            return self._write_here(writer, tick, messages.to_batches())
+            encoded = self._spark.sql(self._sink.told_as.encoded(delta)).toArrow()
+            few = pairing.messages(encoded, self._sink.told_as, positive=delta.positive)
+            return self._write_here(writer, tick, few.to_batches())
         if self._sink.guarantee == AT_LEAST_ONCE:
             return self._write_plainly(writer, tick, delta)
-        messages_in_parts = self._spark.sql(self._sink.told_as.messages(delta, self._slots(delta)))
-        return self._write_here(writer, tick, stream(messages_in_parts))
+        messages = self._spark.sql(self._sink.told_as.messages(delta, self._slots(delta)))
+        return self._write_here(writer, tick, stream(messages))
 
     def _write_here(self, writer: Writer, tick: Tick, batches: Iterable[pa.RecordBatch]) -> Written:
         """In one transaction of the driver's writer."""

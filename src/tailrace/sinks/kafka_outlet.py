@@ -101,7 +101,7 @@ class Sender:
         if pc.max(copies).as_py() != 1:
             rows = (row for row, count in zip(rows, copies.to_pylist(), strict=True) for _ in range(count))
         with self.guarded("writing to"):
-            self._produce(rows, [(TICK_HEADER, str(tick))])
+            self._produce(rows, [(TICK_HEADER, str(tick).encode())])
         return _written(keys, values, copies)
 
     def _produce(self, rows: Iterable[tuple[bytes | None, bytes | None, int]], headers: Headers) -> None:

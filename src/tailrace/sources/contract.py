@@ -14,7 +14,7 @@ Offsets: TypeAlias = Mapping[int, int]
 beginning."""
 
 
-class Source(Protocol):
+class Log(Protocol):
     """One relation fed from outside.  The loop asks for `latest`, writes the answer to the tick log, then
     reads between two logged positions, now and again after every crash: the rows are the same each time."""
 
@@ -31,9 +31,6 @@ class Source(Protocol):
     def capped(self, since: Offsets, until: Offsets, rows: int) -> Offsets:
         """A position between the two that is at most `rows` rows after `since`, fair over partitions."""
 
-    def changes(self, since: Offsets, until: Offsets, views: Views) -> ZSet:
-        """The rows between two positions as insertions; broken messages are left out."""
-
     def dead_letters(self, since: Offsets, until: Offsets, views: Views) -> ZSet:
         """The messages between two positions that could not be decoded, with the reason."""
 
@@ -41,3 +38,10 @@ class Source(Protocol):
         """Tells the outside how far we are, for people to look at.  Never fails, never waits."""
 
     def close(self) -> None: ...
+
+
+class Source(Log, Protocol):
+    """A log in which every message is a row."""
+
+    def changes(self, since: Offsets, until: Offsets, views: Views) -> ZSet:
+        """The rows between two positions as insertions; broken messages are left out."""

@@ -36,6 +36,8 @@ RAW = "key binary, value binary, partition int, offset bigint, timestamp timesta
 
 RAW_WITH_HEADERS = RAW + ", headers array<struct<key:string,value:binary>>"
 
+_MARK = ("TAILRACE<22000:", ">TAILRACE")  # by which plan/data_errors.py knows an error of ours
+
 NO_VALUE = "Envelope error: Flat: Value not present for message"
 
 NO_KEY = (
@@ -112,14 +114,9 @@ def _is_fine(definition: KafkaSourceDefinition, *, surely: bool) -> str:
     """The condition on a decoded message to be a row; under STOP, it fails at the first that is not."""
     if definition.bad_messages is BadMessages.DEAD_LETTER or surely:
         return "error IS NULL"
-    where = (
-        f"concat('source {_plain(definition.name)}: partition ', partition, ' offset ', offset, ': ', error)"
-    )
-    return f"CASE WHEN error IS NULL THEN true ELSE raise_error({where}) END"
-
-
-def _plain(name: str) -> str:
-    return literal(name)[1:-1]
+    head = literal(f"{_MARK[0]}source {definition.name}: partition ")
+    said = f"concat({head}, partition, ' offset ', offset, ': ', error, {literal(_MARK[1])})"
+    return f"CASE WHEN error IS NULL THEN true ELSE raise_error({said}) END"
 
 
 def _columns(definition: KafkaSourceDefinition) -> list[str]:
@@ -134,8 +131,10 @@ def _key(definition: KafkaSourceDefinition) -> list[str]:
     fields = definition.key_format.decoded("key").columns
     if definition.envelope is Envelope.UPSERT:
         fields = tuple(map(_identity, fields, definition.key_format.schema))
-    if definition.key_record is None:
+    if definition.key_format.is_single:
         return list(fields)
+    if definition.key_record is None:
+        return [f"CASE WHEN key IS NOT NULL THEN {text} END" for text in fields]
     packed = ", ".join(f"{text} AS f{i}" for i, text in enumerate(fields))
     return [f"CASE WHEN key IS NOT NULL THEN struct({packed}) END"]
 
@@ -186,8 +185,7 @@ def _key_errors(definition: KafkaSourceDefinition) -> list[str]:
     if not definition.includes_key or definition.key_format is None:
         return []
     if definition.envelope is Envelope.UPSERT:
-        # A NULL key with a NULL value says that an earlier NULL key is to be forgotten: it is no error
-        # itself.
+        # A NULL key with a NULL value takes back an earlier NULL key: it is no error itself.
         missing = f"CASE WHEN key IS NULL AND value IS NOT NULL THEN {literal(NO_KEY)} END"
     else:
         missing = f"CASE WHEN value IS NULL THEN {literal(NO_VALUE)} END"

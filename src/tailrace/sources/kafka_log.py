@@ -27,12 +27,12 @@ from tailrace.sources.kafka_decode import (
 from tailrace.sources.kafka_definition import DEAD_LETTERS, KafkaSourceDefinition, source_schema
 from tailrace.sources.kafka_offsets import LatestOffsets, beyond
 from tailrace.sources.kafka_scan import scan
-from tailrace.sources.kafka_tail import Messages, OffsetGone, Tail, arrow_table
+from tailrace.sources.kafka_tail import OffsetGone, Tail, arrow_table
 from tailrace.sources.positions import capped, distance
 
 SMALL_ROWS = 20_000
-"""Up to so many messages the driver reads by itself; above, what Spark needs to begin is small beside the
-reading."""
+"""Up to so many messages the driver reads by itself.  Above, Spark's own beginning is small beside the
+rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,7 @@ class Raw:
 
 
 class KafkaLog:
-    """One source's topic.  Any thread may read; the loop's reads, which go forward, find their messages
-    here."""
+    """One source's topic.  Any thread may read; to the loop, which goes forward, messages come ahead."""
 
     def __init__(
         self, definition: KafkaSourceDefinition, offsets: LatestOffsets, small_rows: int = SMALL_ROWS
@@ -60,12 +59,11 @@ class KafkaLog:
         self._small_rows = small_rows
         self._offsets = offsets
         self._watcher = offsets.watch(definition.topic, definition.metadata_refresh, definition.topic_id)
-        self._lock = threading.Lock()
-        self._forward: Tail | None = None  # follows the loop
-        self._back: Tail | None = (
-            None  # for whoever looks back, so that the loop need not find its place again
-        )
+        # One consumer follows the loop; another is for whoever looks back, so that the loop keeps its place.
+        self._forward: Tail | None = None
+        self._back: Tail | None = None
         self._last_read: tuple[Offsets, Offsets, pa.Table] | None = None
+        self._lock, self._back_lock = threading.Lock(), threading.Lock()
 
     def start(self) -> Offsets:
         return self.definition.start_offsets
@@ -111,42 +109,44 @@ class KafkaLog:
 
     def commit(self, position: Offsets) -> None:
         places = [TopicPartition(self.definition.topic, p, offset) for p, offset in position.items()]
-        with self._lock, contextlib.suppress(KafkaException):
+        with contextlib.suppress(KafkaException, RuntimeError):  # RuntimeError: closed meanwhile
             self._following().consumer.commit(offsets=places, asynchronous=True)
 
     def close(self) -> None:
         self._offsets.unwatch(self._watcher)
-        with self._lock:
+        with self._lock, self._back_lock:
             for tail in (self._forward, self._back):
                 if tail is not None:
                     tail.close()
-            self._forward = self._back = self._last_read = None
+            self._last_read = None
 
     def _read(self, since: Offsets, until: Offsets) -> pa.Table:
         """The messages as an Arrow table.  The last one is kept: rows and dead letters ask for the same."""
         with self._lock:
             if self._last_read is not None and self._last_read[:2] == (since, until):
                 return self._last_read[2]
+            following = self._following()
+            if following.is_before(since):
+                table = self._table(following, since, until)
+                self._last_read = (dict(since), dict(until), table)
+                return table
+        with self._back_lock:
+            self._back = self._back or Tail(self.definition)
             try:
-                table = arrow_table(self._messages(since, until), headers=self._headers)
-            except OffsetGone:
-                self._check_kept(since, until)
-                raise
-            self._last_read = (dict(since), dict(until), table)
-            return table
+                return self._table(self._back, since, until)
+            finally:
+                self._back.leave()
 
-    def _messages(self, since: Offsets, until: Offsets) -> Messages:
-        following = self._following()
-        if following.is_before(since):
-            return following.read(since, until)
-        self._back = self._back or Tail(self.definition)
+    def _table(self, tail: Tail, since: Offsets, until: Offsets) -> pa.Table:
         try:
-            return self._back.read(since, until)
-        finally:
-            self._back.leave()
+            return arrow_table(tail.read(since, until), headers=self._headers)
+        except OffsetGone:
+            self._check_kept(since, until)
+            raise
 
     def _following(self) -> Tail:
-        self._forward = self._forward or Tail(self.definition)
+        if self._forward is None:  # the loop's thread comes first; a consumer too many would do no harm
+            self._forward = Tail(self.definition)
         return self._forward
 
     def _stand_back(self) -> None:
@@ -156,13 +156,8 @@ class KafkaLog:
                 self._forward.leave()
 
     def _check_kept(self, since: Offsets, until: Offsets) -> None:
-        """Raises SqlError if messages between the positions are gone: a reader would say it in its own
-        words."""
+        """Raises SqlError if messages in between are gone: a reader would say it in its own words."""
         extent = self._offsets.ask(self._watcher)
         unread = {p: since.get(p, 0) for p, end in until.items() if since.get(p, 0) < end}
-        beyond(
-            unread,
-            extent.low,
-            {p: end for p, end in extent.end.items() if p in unread},
-            self.definition.topic,
-        )
+        ends = {p: end for p, end in extent.end.items() if p in unread}
+        beyond(unread, extent.low, ends, self.definition.topic)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -33,9 +33,9 @@ from tailrace.sources.contract import Offsets
 log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 3.0  # a tick waits for this; what is missing then is asked for again by a later one
-_REST = (
-    3.0  # after a round that failed, as a multiple of what it cost: other connections' sources wait meanwhile
-)
+# A round without answers holds up the sources of other connections; so it is followed by a rest, in multiples
+# of what it cost.
+_REST = 3.0
 _LONGEST_REST = 10.0
 _ROUND_SECONDS = 1.0  # an answer nobody took for so long is not worth taking
 
@@ -102,14 +102,14 @@ class LatestOffsets:
             now = time.monotonic()
             if watcher.answer is None or now - watcher.answered_at > _ROUND_SECONDS:
                 if self._silence is not None and now < self._resting_until:
-                    raise self._silence
+                    raise self._silence.with_traceback(None)
                 self._round({*self._watchers, watcher}, now)
             answer, watcher.answer = watcher.answer, None
         if isinstance(answer, Extent):
             return answer
         raise answer if answer is not None else Unavailable(f"no answer about topic {watcher.topic}")
 
-    def _round(self, watchers: Iterable[Watcher], now: float) -> None:
+    def _round(self, watchers: Collection[Watcher], now: float) -> None:
         self._count([watcher for watcher in watchers if watcher.needs_counting(now)], now)
         countable = [watcher for watcher in watchers if watcher.partitions]
         extents = self._extents({watcher.topic: watcher.partitions for watcher in countable})

@@ -48,8 +48,7 @@ Messages: TypeAlias = Mapping[int, list[Message]]
 
 @dataclass(slots=True)
 class _Partition:
-    """What has arrived of one partition: all below `given` was handed out, all below `seen` is here or
-    was."""
+    """What has arrived of one partition: all below `given` was handed out, all below `seen` has come."""
 
     given: int
     seen: int
@@ -81,8 +80,7 @@ class Tail:
         return all(position.get(p, 0) >= partition.given for p, partition in self._partitions.items())
 
     def read(self, since: Offsets, until: Offsets) -> Messages:
-        """The messages between two positions, by partition, in order.  Waits for the broker, not for
-        Spark."""
+        """The messages between two positions, by partition, in order.  Waits for the broker."""
         unread = {p: end for p, end in until.items() if since.get(p, 0) < end}
         if any(p not in self._partitions or self._partitions[p].given != since.get(p, 0) for p in unread):
             self._assign(since, until)

@@ -46,15 +46,15 @@ class Trace:
                 raise InternalError(f"run ({run.lo}, {run.hi}] of trace {self.id} straddles ({lo}, {hi}]")
         texts = [f"SELECT {self.layout.columns} FROM {run.view}" for run in runs]
         sql = " UNION ALL ".join(texts) if texts else None
-        return ZSet(arity=self.layout.arity, sql=sql, rows=sum(run.rows for run in runs))
+        is_settled = len(runs) <= 1 and all(run.is_settled for run in runs)
+        return ZSet(arity=self.layout.arity, sql=sql, rows=sum(run.rows for run in runs), is_settled=is_settled)
 
     def settled(self, lo: Tick, hi: Tick) -> ZSet:
         """The same change with each row once.  A single run of a trace of sums is that already; else one shuffle."""
         change = self.between(lo, hi)
-        runs = [run for run in self.runs if run.hi > lo and run.lo < hi]
-        if change.sql is None or (len(runs) == 1 and runs[0].is_settled):
+        if change.sql is None or change.is_settled:
             return change
-        return replace(change, sql=self.layout.consolidated(change.sql))
+        return replace(change, sql=self.layout.consolidated(change.sql), is_settled=True)
 
     def allow_compaction(self, frontier: Tick) -> None:
         """Nobody will ask for single ticks before `frontier` any more."""

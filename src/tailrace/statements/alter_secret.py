@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.evaluate import constant_text
+from tailrace.secret import Secret
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
 from tailrace.statements.alter_object import AlterOwner, Rename
-from tailrace.statements.create_secret import SecretExpression, secret_expression
-from tailrace.engine.context import Arguments, Session
-from tailrace.engine.evaluate import constant_text
-from tailrace.secret import Secret
 from tailrace.statements.contract import Result
+from tailrace.statements.create_secret import SecretExpression, secret_expression
 
 STARTS = (("ALTER", "SECRET"),)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.errors import SyntaxFailure
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import SyntaxFailure, UnknownColumn
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
-from tailrace.engine.context import Arguments, Session
-from tailrace.errors import UnknownColumn
 from tailrace.statements.contract import Result
 
 STARTS = (("COMMENT", "ON"),)

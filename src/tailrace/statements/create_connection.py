@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.catalog.items import Item
+from tailrace.engine import connections
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.errors import NotSupported
 from tailrace.sql.kinds import BOOLEAN
 from tailrace.sql.names import Name
@@ -14,11 +18,8 @@ from tailrace.sql.options import Option, Options, parse_bare_options, parse_opti
 from tailrace.sql.parser import Parser, one_of
 from tailrace.sql.unparse import Printer
 from tailrace.statements.connections.contract import ConnectionDetails, ConnectionType
+from tailrace.statements.connections.csr import CsrDetails
 from tailrace.statements.connections.registry import NOT_YET, TYPES, known_to
-from tailrace.catalog.items import Item
-from tailrace.engine import connections
-from tailrace.engine.context import Arguments, Session
-from tailrace.engine.define import Identity
 from tailrace.statements.contract import Result
 
 STARTS = (("CREATE", "CONNECTION"),)
@@ -90,6 +91,6 @@ def execute(statement: CreateConnection, session: Session, arguments: Arguments)
             connections.validate(session.engine, item)
         return item
 
-    if getattr(statement.details, "scheme_assumed", False):
+    if isinstance(statement.details, CsrDetails) and statement.details.scheme_assumed:
         session.notice(f"schema registry URL has no scheme; using {statement.details.url}")
     return session.create("connection", statement.name, checked, if_not_exists=statement.if_not_exists)

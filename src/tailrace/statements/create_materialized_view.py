@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailrace.catalog.items import Item
+from tailrace.engine import define as definitions
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.errors import NotSupported, SqlError
 from tailrace.sql.durations import Duration
 from tailrace.sql.kinds import ANYTHING, COLUMN, FOR_INTERVAL, Several
@@ -15,10 +19,6 @@ from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines
-from tailrace.engine import define as definitions
-from tailrace.engine.context import Arguments, Session
-from tailrace.engine.define import Identity
-from tailrace.catalog.items import Item
 from tailrace.statements.contract import Result
 
 STARTS = (

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tailrace.catalog.items import Item
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
+from tailrace.engine.evaluate import constant_text
 from tailrace.secret import Secret
 from tailrace.sql.lexer import Kind
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer
-from tailrace.catalog.items import Item
-from tailrace.engine.context import Arguments, Session
-from tailrace.engine.evaluate import constant_text
 from tailrace.statements.contract import Result
 
 STARTS = (("CREATE", "SECRET"),)

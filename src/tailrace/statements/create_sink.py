@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from tailrace.catalog.items import Item
+from tailrace.engine import sinks
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.errors import InvalidOption, SqlError
 from tailrace.sql.kinds import ANYTHING, BOOLEAN, INTERVAL, TEXT
 from tailrace.sql.names import Name
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines
+from tailrace.statements.contract import Result
 from tailrace.statements.sinks.kafka import KafkaTarget
 from tailrace.statements.sinks.registry import Target, parse_target
-from tailrace.catalog.items import Item
-from tailrace.engine import sinks
-from tailrace.engine.context import Arguments, Session
-from tailrace.engine.define import Identity
-from tailrace.statements.contract import Result
 
 STARTS = (("CREATE", "SINK"),)
 

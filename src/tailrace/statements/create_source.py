@@ -7,19 +7,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailrace.catalog.items import Item
+from tailrace.engine import sources
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.sql.durations import Duration
 from tailrace.sql.kinds import FOR_INTERVAL, INTERVAL
 from tailrace.sql.names import Name
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines, quote_ident
+from tailrace.statements.contract import Result
 from tailrace.statements.ingest import Ingest, parse_ingest
 from tailrace.statements.sources.registry import Origin, parse_origin
-from tailrace.catalog.items import Item
-from tailrace.engine import sources
-from tailrace.engine.context import Arguments, Session
-from tailrace.engine.define import Identity
-from tailrace.statements.contract import Result
 
 STARTS = (("CREATE", "SOURCE"),)
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailrace.catalog.items import Item
+from tailrace.engine import define as definitions
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.errors import DuplicateColumn, NotSupported, SqlError
 from tailrace.sql.durations import Duration
 from tailrace.sql.kinds import COLUMN, FOR_INTERVAL, Several
@@ -16,13 +20,9 @@ from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines, quote_ident
 from tailrace.statements import create_table_from_source
+from tailrace.statements.contract import Result
 from tailrace.statements.create_table_from_source import CreateTableFromSource
 from tailrace.types.core import SqlType
-from tailrace.engine import define as definitions
-from tailrace.engine.context import Arguments, Session
-from tailrace.engine.define import Identity
-from tailrace.catalog.items import Item
-from tailrace.statements.contract import Result
 
 STARTS = (("CREATE", "TABLE"), ("CREATE", "TEMP", "TABLE"), ("CREATE", "TEMPORARY", "TABLE"))
 

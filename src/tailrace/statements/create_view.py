@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.sql.names import Name, QueryText
-from tailrace.sql.parser import Parser
-from tailrace.sql.unparse import Printer, lines
+from tailrace.catalog.items import Item
 from tailrace.engine import define as definitions
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.define import Identity
-from tailrace.catalog.items import Item
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.parser import Parser
+from tailrace.sql.unparse import Printer, lines
 from tailrace.statements.contract import Result
 
 STARTS = tuple(

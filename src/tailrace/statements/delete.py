@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.sql.names import Name, QueryText
-from tailrace.sql.parser import Parser
 from tailrace.engine import dml
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 
 STARTS = (("DELETE",),)

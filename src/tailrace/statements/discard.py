@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.sql.parser import Parser
 from tailrace.engine.context import Arguments, Session
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 
 STARTS = (("DISCARD",),)

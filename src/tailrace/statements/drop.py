@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.sql.names import Name, ObjectKind
-from tailrace.sql.parser import Parser
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported, UnknownObject, WrongObjectType
+from tailrace.sql.names import Name, ObjectKind
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 
 STARTS = tuple(("DROP", *kind.upper().split()) for kind in ObjectKind)

@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from tailrace.sql.names import Name, ObjectKind, QueryText
-from tailrace.sql.parser import Parser
-from tailrace.statements import create_sink
-from tailrace.statements.create_sink import CreateSink
-from tailrace.statements.nested import parse_nested
-from collections.abc import Sequence
 from tailrace.engine import explaining
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported
+from tailrace.sql.names import Name, ObjectKind, QueryText
+from tailrace.sql.parser import Parser
+from tailrace.statements import create_sink
 from tailrace.statements.contract import Result
+from tailrace.statements.create_sink import CreateSink
+from tailrace.statements.nested import parse_nested
 from tailrace.types.core import Schema, SqlType
 
 if TYPE_CHECKING:

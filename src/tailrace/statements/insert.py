@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tailrace.sql.names import Name, QueryText
-from tailrace.sql.parser import Parser
-from collections.abc import Sequence
 from tailrace.engine import dml
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 from tailrace.types.core import Schema, SqlType
 

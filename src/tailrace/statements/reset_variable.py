@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tailrace.sql.parser import Parser
-from tailrace.statements.set_variable import variable
 from tailrace.engine.context import Arguments, Session
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
+from tailrace.statements.set_variable import variable
 
 STARTS = (("RESET",),)
 

@@ -5,14 +5,14 @@ Its text goes to the plan layer as it is, without AS OF, which is not part of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailrace.sql.names import QueryText
-from tailrace.sql.parser import Parser
-from collections.abc import Sequence
 from tailrace.engine import queries
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported
+from tailrace.sql.names import QueryText
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 from tailrace.types.core import Schema, SqlType
 

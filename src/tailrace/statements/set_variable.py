@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tailrace.engine.context import Arguments, Session
 from tailrace.sql.lexer import Kind
 from tailrace.sql.parser import Parser
-from tailrace.engine.context import Arguments, Session
 from tailrace.statements.contract import Result
 
 STARTS = (("SET",),)

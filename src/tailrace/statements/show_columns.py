@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailrace.sql.names import Name
-from tailrace.sql.parser import Parser
-from tailrace.statements.show_objects import Filter, parse_filter
-from collections.abc import Sequence
 from tailrace.engine import show
 from tailrace.engine.context import Arguments, Session
+from tailrace.sql.names import Name
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
+from tailrace.statements.show_objects import Filter, parse_filter
 from tailrace.types.core import Schema, SqlType
 
 STARTS = (("SHOW", "COLUMNS"),)

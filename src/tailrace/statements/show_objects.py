@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailrace.sql.names import Name, QueryText
-from tailrace.sql.parser import Parser
-from collections.abc import Sequence
 from tailrace.engine import show
 from tailrace.engine.context import Arguments, Session
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 from tailrace.types.core import Schema, SqlType
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tailrace.sql.parser import Parser
-from tailrace.statements.set_variable import variable
-from collections.abc import Sequence
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.rows import rows_of
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
+from tailrace.statements.set_variable import variable
 from tailrace.types.core import TEXT, Column, Schema, SqlType
 
 STARTS = (("SHOW",),)

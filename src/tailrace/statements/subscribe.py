@@ -5,19 +5,19 @@ where output = ENVELOPE UPSERT|DEBEZIUM (KEY (column,…)) | WITHIN TIMESTAMP OR
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tailrace.engine import subscribing
+from tailrace.engine.context import Arguments, Session
 from tailrace.errors import DuplicateColumn
 from tailrace.sql.kinds import BOOLEAN
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
-from tailrace.statements.select import AsOf, as_of
-from collections.abc import Sequence
-from tailrace.engine import subscribing
-from tailrace.engine.context import Arguments, Session
 from tailrace.statements.contract import Result
+from tailrace.statements.select import AsOf, as_of
 from tailrace.types.core import Schema, SqlType
 
 STARTS = (("SUBSCRIBE",),)

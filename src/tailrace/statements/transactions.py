@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tailrace.sql.parser import Parser
-from tailrace.statements.set_variable import isolation_level
 from tailrace.engine.context import Arguments, Session
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
+from tailrace.statements.set_variable import isolation_level
 
 STARTS = (("BEGIN",), ("START", "TRANSACTION"), ("COMMIT",), ("END",), ("ROLLBACK",), ("ABORT",))
 

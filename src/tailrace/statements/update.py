@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tailrace.sql.names import Name, QueryText
-from tailrace.sql.parser import Parser
 from tailrace.engine import dml
 from tailrace.engine.context import Arguments, Session
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 
 STARTS = (("UPDATE",),)

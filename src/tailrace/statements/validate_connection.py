@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.sql.names import Name
-from tailrace.sql.parser import Parser
 from tailrace.engine import connections
 from tailrace.engine.context import Arguments, Session
+from tailrace.sql.names import Name
+from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 
 STARTS = (("VALIDATE", "CONNECTION"),)

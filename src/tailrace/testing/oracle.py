@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import TypeAlias, TypeVar
 
+from pyspark.sql import SparkSession
+
 from tailrace.catalog.items import Item
 from tailrace.engine.define import scan_of
 from tailrace.engine.engine import Engine
@@ -84,8 +86,10 @@ def batch_text(engine: Engine, view: Item, leaf: Leaf) -> str:
     return f"SELECT {names}CAST(1 AS bigint) AS weight FROM ({query(view.plan)})"
 
 
-def bags(engine: Engine, texts: Mapping[Name, str | None]) -> dict[Name, Bag]:
-    """Z-sets by name, consolidated.  Runs one Spark job for all."""
+def bags(
+    engine: Engine, texts: Mapping[Name, str | None], session: SparkSession | None = None
+) -> dict[Name, Bag]:
+    """Z-sets by name, consolidated.  Runs one Spark job for all, planned for few rows if no session is given."""
     found: dict[Name, Bag] = {name: Counter() for name in texts}
     asked = [(name, sql) for name, sql in texts.items() if sql is not None]
     parts = [
@@ -95,6 +99,6 @@ def bags(engine: Engine, texts: Mapping[Name, str | None]) -> dict[Name, Bag]:
     if parts:
         union = " UNION ALL ".join(f"({part})" for part in parts)
         text = f"SELECT part, row, sum(weight) AS weight FROM ({union}) GROUP BY part, row HAVING sum(weight) <> 0"
-        for row in engine.views.small.sql(text).toArrow().to_pylist():
+        for row in (session or engine.views.small).sql(text).toArrow().to_pylist():
             found[asked[row["part"]][0]][row["row"]] = row["weight"]
     return found

@@ -4,36 +4,43 @@
     CREATE MATERIALIZED VIEW lowest AS SELECT item, min(price) AS price FROM bids GROUP BY item;
     tick    bids +(1,30) +(1,20)
     expect  lowest +(1,20)
-    error   SELECT price / 0 FROM bids; 22012
     answer  SELECT count(*) FROM bids; (2)
+    error   SELECT price / 0 FROM bids; 22012
 
-`tick` changes tables in one tick.  `expect` says how a view changed in the last tick; no rows: not at all.  After
-every tick each materialized view must also equal the batch meaning of its own query.
+`tick` changes tables in one tick: `bids +(1,30) -(1,20); items +(1)`.  `expect` says how a relation was changed
+by the last tick or statement; no rows: not at all.  `answer` gives the rows of a query, `error` the SQLSTATE of a
+statement, `stalled` the error that a view stands still with.  After every tick and statement each materialized view
+must also equal the batch meaning of its query.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from tailrace.catalog.items import Item
 from tailrace.engine import dml
-from tailrace.engine.contents import reading, text_of
 from tailrace.engine.define import scan_of
 from tailrace.engine.engine import Engine
 from tailrace.errors import TailraceError
 from tailrace.statements.insert import Insert
 from tailrace.statements.registry import parse_statement
-from tailrace.types.core import Schema, Tick
+from tailrace.testing.oracle import assert_views_equal_recompute
+from tailrace.types.core import BEGINNING, Schema
 from tailrace.types.postgres.text import text_form
 
-_DIRECTIVES = ("tick", "expect", "error", "answer")
+_DIRECTIVES = ("tick", "expect", "answer", "error", "stalled")
 _ROW = re.compile(r"([+-])\s*\(")
+
+Row: TypeAlias = tuple[str | None, ...]
+"""The text forms of a row's values."""
 
 
 class ScriptFailed(AssertionError):
@@ -68,117 +75,117 @@ def steps(text: str) -> list[Step]:
 
 
 def run_script(engine: Engine, path: Path) -> None:
-    """Runs a script on an empty engine whose loop is idle.  Raises ScriptFailed."""
-    runner = _Runner(engine)
-    for step in steps(path.read_text()):
-        try:
-            runner.do(step)
-        except (TailraceError, AssertionError) as error:
-            raise ScriptFailed(f"{path.name}:{step.line}: {error}") from error
+    """Runs a script on an empty engine.  Raises ScriptFailed."""
+    with ExitStack() as held:
+        runner = _Runner(engine, held)
+        for step in steps(path.read_text()):
+            try:
+                runner.do(step)
+            except (TailraceError, AssertionError) as error:
+                raise ScriptFailed(f"{path.name}:{step.line}: {error}") from error
 
 
 class _Runner:
-    def __init__(self, engine: Engine) -> None:
+    """`held` keeps the tick before the last step readable, so that `expect` can tell what the step changed."""
+
+    def __init__(self, engine: Engine, held: ExitStack) -> None:
         self._engine = engine
+        self._held = held
         self._session = engine.session()
-        self._before: Tick = engine.cluster.done
+        self._before = BEGINNING
+        self._known: set[str] = set()
+        self._do: dict[str, Callable[[str], None]] = {
+            "sql": self._sql,
+            "tick": self._tick,
+            "expect": self._expect,
+            "answer": self._answer,
+            "error": self._error,
+            "stalled": self._stalled,
+        }
 
     def do(self, step: Step) -> None:
-        match step.word:
-            case "sql":
-                self._engine.sql(step.text)
-            case "tick":
-                self._tick(step.text)
-            case "expect":
-                self._expect(step.text)
-            case "error":
-                self._error(step.text)
-            case "answer":
-                self._answer(step.text)
+        if step.word not in ("sql", "tick"):
+            self._do[step.word](step.text)
+            return
+        self._held.close()
+        self._engine.settle()
+        self._known = set(self._engine.catalog.items)
+        self._before = self._held.enter_context(self._engine.cluster.pinned())
+        self._do[step.word](step.text)
+        self._engine.settle()
+        assert_views_equal_recompute(self._engine)
+
+    def _sql(self, text: str) -> None:
+        for result in self._session.sql(text):
+            list(result.rows)
 
     def _tick(self, text: str) -> None:
-        changes = {table: rows for table, rows in _changes(text)}
-        plans = {table: self._rows(table, rows) for table, rows in changes.items()}
-        self._before = self._engine.cluster.done
-        self._engine.loop.change(lambda: {self._item(table).id: rows for table, rows in plans.items()})
-        self._compare_with_recompute()
+        changes = {self._item(name).id: self._rows(name, rows) for name, rows in _changes(text)}
+        self._engine.loop.change(lambda: changes)
 
-    def _rows(self, table: str, rows: list[tuple[int, str]]) -> pa.Table:
-        item = self._item(table)
+    def _rows(self, name: str, rows: list[tuple[int, str]]) -> pa.Table:
         tables = []
-        for weight, row in rows:
-            insert = parse_statement(f"INSERT INTO {table} VALUES {row}")
+        for weight in {weight for weight, _ in rows}:
+            values = ", ".join(row for each, row in rows if each == weight)
+            insert = parse_statement(f"INSERT INTO {name} VALUES {values}")
             assert isinstance(insert, Insert)
-            tables.append(dml.new_rows(self._session, item, insert, weight))
+            tables.append(dml.new_rows(self._session, self._item(name), insert, weight))
         return pa.concat_tables(tables)
 
     def _expect(self, text: str) -> None:
-        [(view, rows)] = _changes(text)
-        item = self._item(view)
-        expected: Counter[tuple[str | None, ...]] = Counter()
-        for weight, row in rows:
-            expected[self._texts(item, row)] += weight
-        found = self._change(item)
+        [(name, rows)] = _changes(text)
+        view = self._item(name)
+        status = self._engine.statuses.of(view.id)
+        if status.status != "running":
+            raise ScriptFailed(f"{name} is {status.status}: {status.error}")
+        found, expected = self._change(view), self._as_written(view.schema or (), rows)
         if found != expected:
-            raise ScriptFailed(f"{view} changed by {_shown(found)}, expected {_shown(expected)}")
+            raise ScriptFailed(f"{name} changed by {_shown(found)}, expected {_shown(expected)}")
 
-    def _texts(self, item: Item, row: str) -> tuple[str | None, ...]:
-        """A row as written, as the view's types print it."""
-        names = [f"column{i}" for i in range(1, len(item.schema or ()) + 1)]
-        casts = ", ".join(f"{n}::{c.type}" for n, c in zip(names, item.schema or (), strict=True))
-        table = self._collect(f"SELECT {casts} FROM (VALUES {row}) v")
-        assert item.schema is not None
-        return _rows_as_text(table, item.schema)[0]
-
-    def _collect(self, query: str) -> pa.Table:
-        [result] = self._session.sql(query)
-        return pa.Table.from_batches(list(result.rows))
-
-    def _change(self, item: Item) -> Counter[tuple[str | None, ...]]:
+    def _change(self, view: Item) -> Counter[Row]:
+        """What the last step did to a view; one that it made was empty before."""
+        before = self._before if view.id in self._known else BEGINNING
         cluster = self._engine.cluster
-        delta = cluster.reader(scan_of(item)).delta(self._before, cluster.done).consolidated()
+        delta = cluster.reader(scan_of(view)).delta(before, cluster.done).consolidated()
         if delta.sql is None:
             return Counter()
-        assert item.schema is not None
-        rows = self._engine.views.small.sql(delta.sql).toArrow()
-        found: Counter[tuple[str | None, ...]] = Counter()
-        for row, weight in zip(_rows_as_text(rows, item.schema), rows["weight"].to_pylist(), strict=True):
-            found[row] += weight
-        return found
+        return _weighted(self._engine.views.small.sql(delta.sql).toArrow(), view.schema or ())
 
-    def _compare_with_recompute(self) -> None:
-        for item in self._engine.catalog.of_kind("materialized view"):
-            if self._engine.statuses.of(item.id).status == "stalled":
-                continue
-            assert item.plan is not None
-            assert item.schema is not None
-            with reading(self._engine, item.plan) as t:
-                kept = self._engine.views.small.sql(text_of(self._engine, scan_of(item), t)).toArrow()
-                fresh = self._engine.views.small.sql(text_of(self._engine, item.plan, t)).toArrow()
-            one, other = (Counter(_rows_as_text(table, item.schema)) for table in (kept, fresh))
-            if one != other:
-                raise ScriptFailed(f"{item.name.item} holds {_shown(one)}, a recompute gives {_shown(other)}")
-
-    def _error(self, text: str) -> None:
-        statement, _, sqlstate = text.rpartition(";")
-        try:
-            self._engine.sql(statement)
-        except TailraceError as error:
-            if error.sqlstate != sqlstate.strip():
-                raise ScriptFailed(
-                    f"failed with {error.sqlstate} {error.message}, not {sqlstate.strip()}"
-                ) from error
-            return
-        raise ScriptFailed(f"did not fail: {statement}")
+    def _as_written(self, schema: Schema, rows: list[tuple[int, str]]) -> Counter[Row]:
+        """Rows of a script as the view's types print them."""
+        if not rows:
+            return Counter()
+        values = ", ".join(f"({row[1:-1]}, {weight})" for weight, row in rows)
+        casts = [f"column{i}::{column.type} AS c{i}" for i, column in enumerate(schema, start=1)]
+        weight = f"column{len(schema) + 1}::bigint AS weight"
+        [result] = self._session.sql(f"SELECT {', '.join([*casts, weight])} FROM (VALUES {values}) AS v")
+        table = pa.Table.from_batches(list(result.rows))
+        return _weighted(table.rename_columns([*table.column_names[:-1], "weight"]), schema)
 
     def _answer(self, text: str) -> None:
         query, _, expected = text.rpartition(";")
         [result] = self._session.sql(query)
         assert result.columns is not None
-        rows = _rows_as_text(pa.Table.from_batches(list(result.rows)), result.columns)
+        rows = _texts(pa.Table.from_batches(list(result.rows)), result.columns)
         shown = " ".join("(" + ",".join("NULL" if v is None else v for v in row) + ")" for row in rows)
         if shown != expected.strip():
             raise ScriptFailed(f"answered {shown}, not {expected.strip()}")
+
+    def _error(self, text: str) -> None:
+        statement, _, sqlstate = text.rpartition(";")
+        try:
+            self._sql(statement)
+        except TailraceError as error:
+            if error.sqlstate != sqlstate.strip():
+                raise ScriptFailed(f"failed with {error.sqlstate} {error.message}, not {sqlstate.strip()}") from error
+            return
+        raise ScriptFailed(f"did not fail: {statement}")
+
+    def _stalled(self, text: str) -> None:
+        name, _, error = text.partition(" ")
+        status = self._engine.statuses.of(self._item(name).id)
+        if (status.status, status.error) != ("stalled", error.strip()):
+            raise ScriptFailed(f"{name} is {status.status}: {status.error}")
 
     def _item(self, name: str) -> Item:
         return self._session.resolve(self._session.parse_name(name))
@@ -206,12 +213,18 @@ def _weighted_rows(text: str) -> list[tuple[int, str]]:
     return rows
 
 
-def _rows_as_text(table: pa.Table, schema: Schema) -> list[tuple[str | None, ...]]:
-    columns: list[Any] = [
-        text_form(table.column(i).combine_chunks(), c.type).to_pylist() for i, c in enumerate(schema)
-    ]
+def _weighted(table: pa.Table, schema: Schema) -> Counter[Row]:
+    """Rows by their text, with their weights; the weight is the last column."""
+    found: Counter[Row] = Counter()
+    for row, weight in zip(_texts(table, schema), table.column(len(schema)).to_pylist(), strict=True):
+        found[row] += weight
+    return found
+
+
+def _texts(table: pa.Table, schema: Schema) -> list[Row]:
+    columns = [text_form(table.column(i).combine_chunks(), c.type).to_pylist() for i, c in enumerate(schema)]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 
-def _shown(rows: Counter[tuple[str | None, ...]]) -> str:
-    return " ".join(f"{weight:+d}{row}" for row, weight in sorted(rows.items(), key=str)) or "nothing"
+def _shown(rows: Counter[Row]) -> str:
+    return " ".join(f"{weight:+d} × {row}" for row, weight in sorted(rows.items(), key=str)) or "nothing"

@@ -18,7 +18,7 @@ from tailrace.ivm.dataflow import Dataflow, traces
 from tailrace.ivm.operator import Operator
 from tailrace.plan.data_errors import translate
 from tailrace.plan.nodes import Node, Scan
-from tailrace.sources.contract import Source
+from tailrace.sources.contract import Log
 from tailrace.state.store import Store
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, ViewInput
@@ -58,7 +58,7 @@ class Cluster:
     store: Store
     log: TickLog
     statuses: Statuses
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, Log] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
     maintained: dict[str, Maintained] = field(default_factory=dict)
     deliveries: dict[str, Delivery] = field(default_factory=dict)

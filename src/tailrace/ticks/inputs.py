@@ -5,7 +5,7 @@ A source that only appends needs no state of ours: its trace is the topic, and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -13,11 +13,13 @@ import pyarrow as pa
 from tailrace.errors import InternalError
 from tailrace.ivm.operator import Operator, absorb, open_trace
 from tailrace.ivm.views import Views
-from tailrace.ivm.zset import ZSet, columns
+from tailrace.ivm.zset import ZSet, columns, leading
 from tailrace.plan.nodes import Scan
-from tailrace.sources.contract import Source
+from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_upsert import UpsertSource
+from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout, key_hash
+from tailrace.state.run import Run
 from tailrace.state.store import Store
 from tailrace.state.trace import Trace
 from tailrace.ticks.log import TickLog
@@ -29,11 +31,11 @@ class LogInput:
     """An append-only source.  What was read in a tick is remembered until the tick ends, for the other readers."""
 
     node: Scan
-    source: Source
+    read: Callable[[Offsets, Offsets, Views], ZSet]  # rows, or dead letters, between two positions
+    start: Offsets
     log: TickLog
     views: Views
     positions: str  # the id under which the tick log knows the source
-    dead_letters: bool = False
     rule: str = "append-only source"
     below: Sequence[Operator] = ()
 
@@ -44,12 +46,11 @@ class LogInput:
         return self.views.remember((id(self), lo, hi), lambda: self._read(lo, hi))
 
     def _read(self, lo: Tick, hi: Tick) -> ZSet:
-        since = self.source.start() if lo == BEGINNING else self.log.position(self.positions, lo)
+        since = self.start if lo == BEGINNING else self.log.position(self.positions, lo)
         until = self.log.position(self.positions, hi)
         if all(until[p] <= since.get(p, 0) for p in until):
             return ZSet.empty(len(self.node.schema))
-        read = self.source.dead_letters if self.dead_letters else self.source.changes
-        return read(since, until, self.views)
+        return self.read(since, until, self.views)
 
     def traces(self) -> Sequence[Trace]:
         return ()
@@ -128,9 +129,14 @@ class TableInput:
         if self.trace.upper >= t:
             return
         for tick, rows in self.log.changes(self.node.relation, self.trace.upper, t):
-            run = self.store.run_of(_with_hash(rows), self.trace.layout, self.trace.upper, tick)
-            self.trace.append(tick, run)
+            self.trace.append(tick, self._run(_with_hash(rows), tick))
         self.trace.append(t, None)
+
+    def _run(self, rows: pa.Table, tick: Tick) -> Run | None:
+        layout = self.trace.layout
+        settles = can_consolidate(layout)
+        run = self.store.run_of(consolidate(rows, layout) if settles else rows, layout, self.trace.upper, tick)
+        return None if run is None else replace(run, is_settled=settles)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return bare(self.trace.between(lo, hi))
@@ -168,7 +174,7 @@ def bare(change: ZSet) -> ZSet:
     """A trace's change without the hash column."""
     if change.sql is None:
         return change
-    return replace(change, sql=f"SELECT {columns(change.arity)}, weight FROM ({change.sql})")
+    return replace(change, sql=f"SELECT {leading(change.arity)}weight FROM ({change.sql})")
 
 
 def table_trace(store: Store, scan: Scan) -> Trace:

@@ -75,11 +75,12 @@ class Loop:
 
     def do(self, work: Callable[[], T]) -> T:
         """Runs `work` between two ticks and returns its result."""
-        return self._submit(Command(work=work))
+        result: T = self._submit(Command(work=work))
+        return result
 
     def change(self, work: Callable[[], Mapping[str, pa.Table]]) -> Tick:
         """Runs `work` between two ticks; the table changes that it returns are the next tick.  Returns after it."""
-        return self._submit(Command(work=work, wants_tick=True))
+        return Tick(self._submit(Command(work=work, wants_tick=True)))
 
     def wait_for(self, t: Tick, timeout: float) -> bool:
         """Until everything has been advanced to `t`."""
@@ -145,8 +146,8 @@ class Loop:
         for relation, rows in result.items():
             self._changes.setdefault(relation, []).append(rows)
         self._waiting.append(command.done)
-        if self._changes:
-            self.step()  # a later statement must see what this one did
+        if self._changes or self._dirty:
+            self.step()  # a later statement must see what this one did, and what came or went before it
         else:
             self._settle(self.cluster.frontier)
 

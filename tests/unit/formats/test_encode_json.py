@@ -144,11 +144,3 @@ def test_an_object_keeps_names_order_and_nulls(spark):
 
 def test_no_columns_are_an_empty_object(spark):
     assert spark.sql(f"SELECT {JsonEncoder().record((), [])} AS v").collect()[0].v == b"{}"
-
-
-def test_a_change_has_two_sides_and_an_absent_one_is_null(spark):
-    sql = JsonEncoder().change("b", "a")
-    sides = "VALUES ('{}', NULL), (NULL, '{\"x\":1}') AS t(b, a)"
-    rows = f"SELECT CAST(b AS binary) AS b, CAST(a AS binary) AS a FROM {sides}"
-    values = [row.v for row in spark.sql(f"SELECT {sql} AS v FROM ({rows})").collect()]
-    assert values == [b'{"before":{},"after":null}', b'{"before":null,"after":{"x":1}}']

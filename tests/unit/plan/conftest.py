@@ -37,15 +37,15 @@ T = relation(
     "t",
     "a integer, b integer not null, s text, n numeric, d double precision, data jsonb, ts timestamp",
 )
-O = relation(
+ORDERS = relation(
     "u2", "o", "id bigint not null, a integer, amount numeric(10,2)", keys=frozenset({frozenset({0})})
-)  # noqa: E741
+)
 LOG = relation("u3", "log", "id bigint not null, line text", append_only=True)
 
 
 @pytest.fixture
 def names() -> FixedNames:
-    return FixedNames(T, O, LOG)
+    return FixedNames(T, ORDERS, LOG)
 
 
 @pytest.fixture
@@ -70,7 +70,8 @@ def views(spark: SparkSession) -> SparkSession:
         f" FROM VALUES {_T_ROWS} AS t(c0, c1, c2, c3, c4, c5, c6)"
     )
     spark.sql(
-        "CREATE OR REPLACE TEMP VIEW u2 AS SELECT CAST(c0 AS bigint) AS c0, c1, CAST(c2 AS decimal(38,2)) AS c2"
+        "CREATE OR REPLACE TEMP VIEW u2 AS SELECT CAST(c0 AS bigint) AS c0, c1, CAST(c2 AS"
+        " decimal(38,2)) AS c2"
         " FROM VALUES (1, 1, 10.50), (2, 1, 20.25), (3, 2, 0.01), (4, NULL, 5) AS t(c0, c1, c2)"
     )
     return spark

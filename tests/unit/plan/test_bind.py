@@ -25,28 +25,57 @@ def types(bound: BoundQuery) -> list[str]:
 
 def test_output_names_are_those_of_postgresql(bind: Bind) -> None:
     bound = bind(
-        "select a, a + 1, lower(s), a::text, 1::bigint, count(*) over (), case when true then 1 end, (select b from t"
+        "select a, a + 1, lower(s), a::text, 1::bigint, count(*) over (), case when true then 1"
+        " end, (select b from t"
         " limit 1), data->>'x', exists (select 1), array[1], s as named from t"
     )
     assert [column.name for column in bound.schema] == [
-        "a", "?column?", "lower", "a", "int8", "count", "case", "b", "?column?", "exists", "array", "named",
-    ]  # fmt: skip
+        "a",
+        "?column?",
+        "lower",
+        "a",
+        "int8",
+        "count",
+        "case",
+        "b",
+        "?column?",
+        "exists",
+        "array",
+        "named",
+    ]
 
 
 def test_literals_have_the_narrowest_type_that_holds_them(bind: Bind) -> None:
     bound = bind("select 1, 2147483648, 9223372036854775808, 1.0, 1e3, 'x', null, true, -2147483648")
     assert types(bound) == [
-        "integer", "bigint", "numeric", "numeric", "numeric", "text", "text", "boolean", "integer",
-    ]  # fmt: skip
+        "integer",
+        "bigint",
+        "numeric",
+        "numeric",
+        "numeric",
+        "text",
+        "text",
+        "boolean",
+        "integer",
+    ]
 
 
 def test_results_of_aggregates_have_postgresqls_types(bind: Bind) -> None:
     bound = bind(
-        "select count(*), sum(a), sum(id), sum(n), sum(d), avg(t.b), avg(d), min(s), stddev(b) from t join o using (a)"
+        "select count(*), sum(a), sum(id), sum(n), sum(d), avg(t.b), avg(d), min(s), stddev(b) from"
+        " t join o using (a)"
     )
     assert types(bound) == [
-        "bigint", "bigint", "numeric", "numeric", "double precision", "numeric", "double precision", "text", "numeric",
-    ]  # fmt: skip
+        "bigint",
+        "bigint",
+        "numeric",
+        "numeric",
+        "double precision",
+        "numeric",
+        "double precision",
+        "text",
+        "numeric",
+    ]
     assert [column.nullable for column in bound.schema] == [False] + [True] * 8
 
 
@@ -95,7 +124,10 @@ def test_jsonb_leaves_a_query_in_canonical_form_and_only_then(bind: Bind) -> Non
 
 
 def test_the_same_plan_gives_the_same_text(bind: Bind) -> None:
-    query = "select a, count(*) from t join o using (a) where exists (select 1 from log where log.id = o.id) group by a"
+    query = (
+        "select a, count(*) from t join o using (a) where exists (select 1 from log where"
+        " log.id = o.id) group by a"
+    )
     texts = {render(bind(query).node, lambda scan: scan.relation) for _ in range(3)}
     assert len(texts) == 1
     assert bind(query).node == bind(query).node

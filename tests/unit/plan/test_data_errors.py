@@ -9,19 +9,38 @@ from tailrace.plan.raising import raising
 
 SPARK = [
     ("[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate…", "22012", "division by zero"),
-    ("""[CAST_INVALID_INPUT] The value 'x' of the type "STRING" cannot be cast to "INT" because it is malformed.""",
-     "22P02", 'invalid input syntax for type integer: "x"'),
-    ("""[CAST_INVALID_INPUT] The value '1e' of the type "STRING" cannot be cast to "DECIMAL(38,18)" because…""",
-     "22P02", 'invalid input syntax for type numeric: "1e"'),
-    ("""[CAST_OVERFLOW] The value 70000 of the type "INT" cannot be cast to "SMALLINT" due to an overflow.""",
-     "22003", "smallint out of range"),
+    (
+        """[CAST_INVALID_INPUT] The value 'x' of the type "STRING" cannot be cast to "INT" because"""
+        """ it is malformed.""",
+        "22P02",
+        'invalid input syntax for type integer: "x"',
+    ),
+    (
+        """[CAST_INVALID_INPUT] The value '1e' of the type "STRING" cannot be cast to"""
+        """ "DECIMAL(38,18)" because…""",
+        "22P02",
+        'invalid input syntax for type numeric: "1e"',
+    ),
+    (
+        """[CAST_OVERFLOW] The value 70000 of the type "INT" cannot be cast to "SMALLINT" due to an"""
+        """ overflow.""",
+        "22003",
+        "smallint out of range",
+    ),
     ("[ARITHMETIC_OVERFLOW] long overflow. Use 'try_multiply'…", "22003", "bigint out of range"),
     ("[NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION] The 1…", "22003", "numeric field overflow"),
-    ("org.apache.spark.SparkException: Job aborted … [DIVIDE_BY_ZERO] Division by zero.", "22012",
-     "division by zero"),
-    ("[USER_RAISED_EXCEPTION] TAILRACE<22P02:invalid input syntax for type uuid: \"x\">TAILRACE SQLSTATE: P0001",
-     "22P02", 'invalid input syntax for type uuid: "x"'),
-]  # fmt: skip
+    (
+        "org.apache.spark.SparkException: Job aborted … [DIVIDE_BY_ZERO] Division by zero.",
+        "22012",
+        "division by zero",
+    ),
+    (
+        '[USER_RAISED_EXCEPTION] TAILRACE<22P02:invalid input syntax for type uuid: "x">TAILRACE'
+        " SQLSTATE: P0001",
+        "22P02",
+        'invalid input syntax for type uuid: "x"',
+    ),
+]
 
 
 @pytest.mark.parametrize(("text", "sqlstate", "message"), SPARK)

@@ -49,7 +49,8 @@ KEYS: list[tuple[str, list[set[int]]]] = [
     ("select a, b, row_number() over (partition by a order by b) as n from t", [{0, 2}]),
     ("select id, a from (select id, a, amount from o where a = 3) x where amount > 1", [{0}]),
     (
-        "select region, total from (select s as region, sum(b) as total from t group by s) x where region = 'x'",
+        "select region, total from (select s as region, sum(b) as total from t group by s) x where"
+        " region = 'x'",
         [set()],
     ),
 ]

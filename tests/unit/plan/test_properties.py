@@ -16,8 +16,10 @@ Bind = Callable[[str], BoundQuery]
 @pytest.mark.parametrize(
     ("query", "nullable"),
     [
-        ("select a, b, 1, null, a + b, b + 1, coalesce(a, 0), count(*) over () from t",
-         [True, False, False, True, True, False, False, False]),
+        (
+            "select a, b, 1, null, a + b, b + 1, coalesce(a, 0), count(*) over () from t",
+            [True, False, False, True, True, False, False, False],
+        ),
         ("select a, a + 1 from t where a is not null", [False, False]),
         ("select a from t where a > 1 or (a < 0 and s = 'x')", [False]),
         ("select s from t where a > 1", [True]),
@@ -29,7 +31,7 @@ Bind = Callable[[str], BoundQuery]
         ("select data->>'x' from t where (data->>'x')::int > 3", [True]),
         ("select case when a > 1 then 1 else 2 end, case when a > 1 then 1 end from t", [False, True]),
     ],
-)  # fmt: skip
+)
 def test_nullability(bind: Bind, query: str, nullable: list[bool]) -> None:
     assert [column.nullable for column in schema_of(bind(query).relation)] == nullable
 

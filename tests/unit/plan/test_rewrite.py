@@ -47,7 +47,8 @@ PLANS = [
         """,
     ),
     (
-        "select x.f from (select data->>'f' as f, (data->>'g')::int as g from (select * from t where b > 1) v) x where g < 3",
+        "select x.f from (select data->>'f' as f, (data->>'g')::int as g from (select * from t"
+        " where b > 1) v) x where g < 3",
         """
         Project (data ->> 'f') as f
           Filter ((b > 1) and ((data ->> 'g')::integer < 3))
@@ -65,19 +66,19 @@ PLANS = [
         """,
     ),
     (
-        "select b from t where a in (select a from o where o.id > 1) and not exists (select 1 from log where log.id = t.b)",
+        "select b from t where a in (select a from o where o.id > 1) and not exists (select 1 from"
+        " log where log.id = t.b)",
         """
-        Project b
-          Join anti on (cast1 = id)
-            Project b, b::bigint as cast1
-              Join semi on (a = a)
-                Project a, b
-                  Scan t (a, b, s, n, d, data, ts)
-                Project a
-                  Filter (id > 1)
-                    Scan o (id, a, amount)
-            Project id
-              Scan log (id, line)
+        Join anti on (id = b::bigint)
+          Project b
+            Join semi on (a = a)
+              Project a, b
+                Scan t (a, b, s, n, d, data, ts)
+              Project a
+                Filter (id > 1)
+                  Scan o (id, a, amount)
+          Project id
+            Scan log (id, line)
         """,
     ),
     (
@@ -99,9 +100,9 @@ PLANS = [
     (
         "select t.data->>'x', o.amount from t join o on o.id = (t.data->>'id')::bigint",
         """
-        Project field2 as ?column?, amount
-          Join inner on (id = field1::bigint)
-            Project (data ->> 'id') as field1, (data ->> 'x') as field2
+        Project field1 as ?column?, amount
+          Join inner on (id = field2::bigint)
+            Project (data ->> 'x') as field1, (data ->> 'id') as field2
               Scan t (a, b, s, n, d, data, ts)
             Project id, amount
               Scan o (id, a, amount)
@@ -113,6 +114,17 @@ PLANS = [
 @pytest.mark.parametrize(("query", "expected"), PLANS, ids=[query[:40] for query, _ in PLANS])
 def test_plan(bind: Bind, query: str, expected: str) -> None:
     assert plan(bind, query) == dedent(expected).strip()
+
+
+def test_an_equality_in_every_branch_of_an_or_is_joined_by(bind: Bind) -> None:
+    node = bind("select 1 from t, o where (t.a = o.a and t.b = 10) or (t.a = o.a and o.id = 2)").node
+    (join,) = (each for each in nodes(node) if isinstance(each, Join))
+    assert len(equalities(join)) == 1
+
+
+def test_exists_with_an_inequality_needs_no_values_of_the_outer_rows(bind: Bind) -> None:
+    text = plan(bind, "select b from t where exists (select 1 from o where o.a = t.a and o.id <> t.b)")
+    assert text.splitlines()[1].strip() == "Join semi on ((a = a) and (id <> b::bigint))"
 
 
 def test_comma_joins_are_put_in_an_order_that_has_equalities(bind: Bind) -> None:

@@ -1,4 +1,6 @@
-"""Text forms of constants: what is read, and what is refused."""
+"""Text forms of constants: what is read, and what is refused.  Timestamps are held without a zone."""
+
+# ruff: noqa: DTZ001
 
 from __future__ import annotations
 

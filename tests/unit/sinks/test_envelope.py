@@ -3,13 +3,17 @@
 import json
 import random
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import zip_longest
 
+import pyarrow as pa
 import pytest
 
 from tailrace.errors import NotSupported, SqlError
+from tailrace.formats.encode_json import JsonEncoder
 from tailrace.formats.encoders import encoder
 from tailrace.ivm.zset import ZSet
+from tailrace.sinks import pairing
 from tailrace.sinks.envelope import Envelope
 from tailrace.types.core import INTEGER, TEXT, Column
 
@@ -38,11 +42,23 @@ def random_rows(seed: int, weights: range, count: int = 300):
     return [(draw.randrange(40), draw.choice("abcd"), draw.choice(nonzero)) for _ in range(count)]
 
 
-def messages(spark, envelope: Envelope, delta: ZSet, partitions: int = 3) -> Counter:
+def by_spark(spark, envelope: Envelope, delta: ZSet) -> pa.Table:
+    return spark.sql(envelope.messages(delta, 3)).toArrow()
+
+
+def on_the_driver(spark, envelope: Envelope, delta: ZSet) -> pa.Table:
+    encoded = spark.sql(envelope.encoded(delta)).toArrow()
+    return pairing.messages(encoded, envelope, positive=delta.positive)
+
+
+both_ways = pytest.mark.parametrize("messages", [by_spark, on_the_driver])
+
+
+def counted(messages: pa.Table) -> Counter:
     found = Counter()
-    for row in spark.sql(envelope.messages(delta, partitions)).collect():
-        value = None if row.value is None else json.loads(row.value)
-        found[json.dumps([None if row.key is None else json.loads(row.key), value])] += row.copies
+    for row in messages.to_pylist():
+        parts = [None if part is None else json.loads(part) for part in (row["key"], row["value"])]
+        found[json.dumps(parts)] += row["copies"]
     return found
 
 
@@ -63,21 +79,49 @@ def expected(rows, kind: str, keyed: bool) -> Counter:
     return found
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize(("kind", "keyed"), [("upsert", True), ("debezium", True), ("debezium", False)])
-def test_changes_are_paired_per_key(spark, kind, keyed, seed):
-    rows = random_rows(seed, range(-3, 4))
-    delta = zset(rows)
-    assert messages(spark, envelope(kind, (0,) if keyed else None), delta) == expected(rows, kind, keyed)
+KINDS = pytest.mark.parametrize(
+    ("kind", "keyed"), [("upsert", True), ("debezium", True), ("debezium", False)]
+)
 
 
-@pytest.mark.parametrize(("kind", "keyed"), [("upsert", True), ("debezium", True), ("debezium", False)])
-def test_a_zset_that_only_grows_gives_the_same_without_a_shuffle(spark, kind, keyed):
+@both_ways
+@KINDS
+def test_changes_are_paired_per_key(spark, messages, kind, keyed):
+    rows = random_rows(1, range(-3, 4))
+    found = messages(spark, envelope(kind, (0,) if keyed else None), zset(rows))
+    assert counted(found) == expected(rows, kind, keyed)
+
+
+@both_ways
+@KINDS
+def test_a_zset_that_only_grows_gives_the_same_without_a_shuffle(spark, messages, kind, keyed):
     rows = random_rows(3, range(1, 4), count=60)
-    told = envelope(kind, (0,) if keyed else None)
-    assert messages(spark, told, zset(rows, positive=True)) == expected(rows, kind, keyed)
-    plan = spark.sql(told.messages(zset(rows, positive=True), 3))._jdf.queryExecution().toString()
-    assert "Exchange" not in plan
+    told, delta = envelope(kind, (0,) if keyed else None), zset(rows, positive=True)
+    assert counted(messages(spark, told, delta)) == expected(rows, kind, keyed)
+    assert "Exchange" not in spark.sql(told.messages(delta, 3))._jdf.queryExecution().toString()
+
+
+@both_ways
+@KINDS
+def test_rows_that_cancel_out_are_not_told(spark, messages, kind, keyed):
+    rows = [(1, "a", 1), (1, "a", -1), (2, "b", 2), (2, "b", -2)]
+    assert len(messages(spark, envelope(kind, (0,) if keyed else None), zset(rows))) == 0
+
+
+@both_ways
+def test_framing_stands_before_every_part_but_not_before_a_tombstone(spark, messages):
+    told = replace(envelope("upsert"), key_format=Framed(), value_format=Framed())
+    found = messages(spark, told, zset([(1, "a", 1), (2, "b", -1)])).to_pylist()
+    assert sorted((row["key"], row["value"] or b"") for row in found) == [
+        (b'\x00\x07{"k":1}', b'\x00\x07{"k":1,"v":"a"}'),
+        (b'\x00\x07{"k":2}', b""),
+    ]
+
+
+class Framed(JsonEncoder):
+    """JSON as a schema registry would frame it."""
+
+    prefix = b"\x00\x07"
 
 
 @pytest.mark.parametrize("positive", [True, False])

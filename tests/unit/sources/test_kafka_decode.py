@@ -13,6 +13,7 @@ from tailrace.formats.decode_json import JsonDecoder
 from tailrace.formats.decode_text import TextDecoder
 from tailrace.formats.functions import install
 from tailrace.kafka.connection import KafkaConnection
+from tailrace.plan.data_errors import translate
 from tailrace.sources.kafka_decode import (
     NO_KEY,
     NO_VALUE,
@@ -119,8 +120,13 @@ def test_what_cannot_be_decoded_is_a_dead_letter(spark: SparkSession, raw: Any) 
 def test_stop_fails_at_the_first_broken_message(spark: SparkSession, raw: Any) -> None:
     strict = replace(PLAIN, bad_messages=BadMessages.STOP)
     assert rows(spark, rows_sql(strict, raw([(None, b"a")]))) == {("a", 1)}
-    with pytest.raises(Exception, match="source orders: partition 0 offset 1: Decode error: Text"):
+    with pytest.raises(Exception, match="source orders") as raised:
         collect(spark, rows_sql(strict, raw([(None, b"a"), (None, b"\xff")])))
+    told = translate(str(raised.value))
+    assert told is not None
+    assert told.message == (
+        "source orders: partition 0 offset 1: Decode error: Text: invalid UTF-8 (original bytes: ff)"
+    )
 
 
 def test_metadata_columns(spark: SparkSession, raw: Any) -> None:
@@ -208,6 +214,12 @@ def test_a_key_of_several_fields(spark: SparkSession, raw: Any) -> None:
     fields = replace(UPSERT, include=(), key_format=CsvDecoder(("a", "b")))
     view = raw([(b"1,2", b"x"), (b"1,3", b"y"), (b"1,2", b"z")])
     assert rows(spark, last_messages_sql(fields, view)) == {("1", "2", "z", False), ("1", "3", "y", False)}
+    append = replace(fields, envelope=Envelope.NONE, include=(IncludeKey(),))
+    assert rows(spark, rows_sql(append, raw([(None, b"x"), (b"1,2", b"y")]))) == {
+        (None, None, "x", 1),
+        ("1", "2", "y", 1),
+    }
+    view = raw([(b"1,2", b"x"), (b"1,3", b"y"), (b"1,2", b"z")])
     record = replace(fields, include=(IncludeKey("k"),))
     found = rows(spark, last_messages_sql(record, view))
     assert found == {(Row(f0="1", f1="2"), "z", False), (Row(f0="1", f1="3"), "y", False)}

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from tailrace.ivm.operator import Operator, absorb, open_trace
 from tailrace.ivm.rules.sums import before_and_after
-from tailrace.ivm.zset import ZSet, columns
+from tailrace.ivm.zset import ZSet, leading
 from tailrace.plan.expressions import AggregateCall
+from tailrace.plan.fallible import node_can_fail
 from tailrace.plan.functions.additive import Additive as AdditiveFunction
 from tailrace.plan.functions.aggregates import additive
 from tailrace.plan.nodes import Aggregate
@@ -85,6 +86,8 @@ class Additive:
     def _contributions(self, change: ZSet) -> ZSet:
         if change.sql is None:
             return change
+        if node_can_fail(self.node):
+            change = change.settled()
         group = [f"c{i}" for i in self.node.group_by]
         keys = "".join(f"{place} AS c{i}, " for i, place in enumerate(group))
         added = "".join(f", {weighted(sum)}" for sums in self.sums for sum in sums)
@@ -109,21 +112,21 @@ def finalized(
     was, is_ = ("old_weight > 0", "new_weight > 0") if node.group_by else ("true", "true")
     changed = " OR ".join(f"NOT ({a} <=> {b})" for a, b in zip(old, new, strict=True) if a != b) or "false"
     texts = [
-        f"named_struct('weight', CAST({weight} AS bigint), 'here', {here}, {_fields(row)})"
+        f"named_struct('weight', CAST({weight} AS bigint), 'here', {here}{_fields(row)})"
         for weight, here, row in ((-1, was, old), (1, is_, new))
     ]
-    names = columns(arity, "x.c")
     sql = (
-        f"SELECT {names}, x.weight FROM (SELECT inline_outer(array({', '.join(texts)})) FROM ({both})"
+        f"SELECT {leading(arity, 'x.c')}x.weight FROM (SELECT inline_outer(array({', '.join(texts)})) FROM ({both})"
         f" WHERE ({was}) <> ({is_}) OR {changed}) x WHERE x.here"
     )
-    return ZSet(arity=arity, sql=sql, rows=2 * trace.between(lo, hi).rows)
+    return ZSet(arity=arity, sql=sql, rows=2 * trace.between(lo, hi).rows, is_settled=True)
 
 
 def _content(node: Aggregate, sums: tuple[tuple[Sum, ...], ...], trace: Trace, t: Tick) -> ZSet:
     content = trace.between(BEGINNING, t)
     arity = len(node.schema)
-    outputs = ", ".join(f"{text} AS c{i}" for i, text in enumerate(_row(node, sums, "")))
+    outputs = "".join(f"{text} AS c{i}, " for i, text in enumerate(_row(node, sums, "")))
+    one = "CAST(1 AS bigint)"
     if content.sql is None:
         if node.group_by:
             return ZSet.empty(arity)
@@ -131,10 +134,11 @@ def _content(node: Aggregate, sums: tuple[tuple[Sum, ...], ...], trace: Trace, t
         groups = f"SELECT {zeros}"
     elif node.group_by:
         groups = f"SELECT * FROM ({trace.settled(BEGINNING, t).sql}) WHERE weight > 0"
+        one = "least(weight, 1L)"  # not a constant: Spark would ask a condition above before the weights are summed
     else:
         totals = ", ".join(f"CAST(coalesce(sum({n}), 0) AS {t}) AS {n}" for n, t in trace.layout.sums)
         groups = f"SELECT {totals} FROM ({content.sql})"
-    sql = f"SELECT {outputs}, CAST(1 AS bigint) AS weight FROM ({groups})"
+    sql = f"SELECT {outputs}{one} AS weight FROM ({groups})"
     return ZSet(arity=arity, sql=sql, rows=content.rows + 1, positive=True)
 
 
@@ -150,13 +154,13 @@ def _row(node: Aggregate, sums: tuple[tuple[Sum, ...], ...], age: str) -> list[s
 
 
 def _fields(row: list[str]) -> str:
-    return ", ".join(f"'c{i}', {text}" for i, text in enumerate(row))
+    return "".join(f", 'c{i}', {text}" for i, text in enumerate(row))
 
 
 def build(store: Store, node: Aggregate, input: Operator) -> Additive:
     places = [f"c{i}" for i in range(len(node.input.schema))]
     sums = tuple(tuple(sums_of(call, n, places)) for n, call in enumerate(node.aggregates))
     layout = Layout.of(
-        [node.input.schema[i] for i in node.group_by], [(s.name, s.type) for parts in sums for s in parts]
+        tuple(node.input.schema[i] for i in node.group_by), [(s.name, s.type) for parts in sums for s in parts]
     )
     return Additive(node=node, input=input, sums=sums, store=store, trace=open_trace(store, repr(node), layout))

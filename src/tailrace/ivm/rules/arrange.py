@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailrace.ivm.operator import Operator, absorb, open_trace
-from tailrace.ivm.zset import ZSet, columns
+from tailrace.ivm.zset import ZSet, columns, leading
+from tailrace.plan.append_only import is_append_only
 from tailrace.plan.expressions import Expression
+from tailrace.plan.fallible import can_fail
 from tailrace.plan.nodes import Node
 from tailrace.plan.to_spark import render_expression
 from tailrace.state.layout import Layout, key_hash
@@ -24,16 +26,26 @@ class Arranged:
     key: tuple[Expression, ...]
     store: Store
     trace: Trace
+    rule: str = "arrangement"
 
     @property
     def node(self) -> Node:
         return self.input.node
+
+    @property
+    def below(self) -> Sequence[Operator]:
+        return (self.input,)
+
+    def traces(self) -> Sequence[Trace]:
+        return (self.trace,)
 
     def advance(self, t: Tick) -> None:
         if self.trace.upper >= t:
             return
         self.input.advance(t)
         change = self.input.delta(self.trace.upper, t)
+        if any(map(can_fail, self.key)):
+            change = change.settled()
         absorb(self.store, self.trace, t, self._hashed(change), consolidated=change.positive)
 
     def _hashed(self, change: ZSet) -> ZSet:
@@ -41,19 +53,18 @@ class Arranged:
             return change
         places = [f"c{i}" for i in range(change.arity)]
         hash = key_hash([render_expression(part, places) for part in self.key])
-        names = columns(change.arity)
-        text = f"SELECT {hash} AS h, {names + ', ' if names else ''}weight FROM ({change.sql})"
+        text = f"SELECT {hash} AS h, {leading(change.arity)}weight FROM ({change.sql})"
         return ZSet(arity=change.arity, sql=text, rows=change.rows, positive=change.positive)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
-        return self.trace.between(lo, hi)
+        return replace(self.trace.between(lo, hi), positive=is_append_only(self.node))
 
     def touched(self, lo: Tick, hi: Tick) -> str | None:
         """Text of the hashes (column `h`, perhaps more than once) that changed between two ticks."""
         change = self.trace.between(lo, hi)
         return None if change.sql is None else f"SELECT h FROM ({change.sql})"
 
-    def bag(self, t: Tick, touched: str | None) -> str | None:
+    def bag(self, t: Tick, touched: str | None, *, sealed: bool) -> str | None:
         """Text of the rows at `t` (c0 …), repeated by weight; only those under the hashes `touched`, if given."""
         content = self.trace.between(BEGINNING, t)
         if content.sql is None:
@@ -61,11 +72,18 @@ class Arranged:
         rows = content.sql
         if touched is not None:
             rows = f"SELECT /*+ BROADCAST(k) */ s.* FROM ({rows}) s LEFT SEMI JOIN ({touched}) k ON s.h = k.h"
-        return repeated(self.trace.layout.consolidated(rows), content.arity)
+        return repeated(self.trace.layout.consolidated(rows), content.arity, sealed=sealed)
 
 
-def repeated(sql: str, arity: int) -> str:
-    """A Z-set's text, consolidated and without negative weights, as a bag: each row as often as its weight says."""
+def repeated(sql: str, arity: int, *, sealed: bool = False) -> str:
+    """A Z-set's text, consolidated and without negative weights, as a bag: each row as often as its weight says.
+
+    `sealed`: Spark asks no condition of a row before it knows the weight.  Conditions that can fail need that; others
+    are better asked early.
+    """
+    if sealed and arity:
+        fields = ", ".join(f"'c{i}', c{i}" for i in range(arity))
+        return f"SELECT inline(array_repeat(named_struct({fields}), CAST(weight AS int))) FROM ({sql})"
     names = columns(arity) or "1"
     return f"SELECT {names} FROM ({sql}) LATERAL VIEW explode(array_repeat(1, CAST(weight AS int))) w AS w"
 

@@ -14,6 +14,7 @@ from tailrace.ivm.rules.aggregate import Sum, finalized, sums_of, weighted
 from tailrace.ivm.rules.sums import before_and_after
 from tailrace.ivm.zset import ZSet
 from tailrace.plan.expressions import AggregateCall, Ref
+from tailrace.plan.fallible import node_can_fail
 from tailrace.plan.nodes import Aggregate
 from tailrace.plan.to_spark import render_expression
 from tailrace.state.layout import Layout, key_hash
@@ -54,7 +55,8 @@ class DistinctAdditive:
 
     @property
     def _plain(self) -> list[Sum]:
-        return [s for call, sums in zip(self.node.aggregates, self.sums, strict=True) if not call.distinct for s in sums]
+        both = zip(self.node.aggregates, self.sums, strict=True)
+        return [s for call, sums in both if not call.distinct for s in sums]
 
     @property
     def _distinct(self) -> list[Sum]:
@@ -70,6 +72,8 @@ class DistinctAdditive:
     def _pair_contributions(self, change: ZSet) -> ZSet:
         if change.sql is None:
             return change
+        if node_can_fail(self.node):
+            change = change.settled()
         key = [*(f"c{i}" for i in self.node.group_by), self.value]
         keys = "".join(f"{place} AS c{i}, " for i, place in enumerate(key))
         added = "".join(f", {weighted(sum)}" for sum in self._plain)

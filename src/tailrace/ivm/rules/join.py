@@ -11,6 +11,10 @@ from dataclasses import dataclass
 
 from tailrace.ivm.rules.arrange import Arranged
 from tailrace.ivm.zset import ZSet
+from tailrace.plan.build import conjunction, conjuncts
+from tailrace.plan.equalities import is_equality
+from tailrace.plan.expressions import Expression
+from tailrace.plan.fallible import can_fail
 from tailrace.plan.nodes import Join
 from tailrace.plan.to_spark import render_expression
 from tailrace.state.trace import Trace
@@ -40,7 +44,7 @@ class InnerJoin:
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         arriving_left = self._product(self.left.delta(lo, hi), self.right.delta(BEGINNING, hi))
         arriving_right = self._product(self.left.delta(BEGINNING, lo), self.right.delta(lo, hi))
-        return arriving_left.plus(arriving_right)
+        return self._checked(arriving_left.plus(arriving_right))
 
     def _product(self, left: ZSet, right: ZSet) -> ZSet:
         arity = left.arity + right.arity
@@ -51,12 +55,27 @@ class InnerJoin:
         small = "l" if left.rows <= right.rows else "r"
         rows = min(left.rows, right.rows)
         hint = f"/*+ BROADCAST({small}) */ " if rows <= _BROADCAST_ROWS else ""
-        condition = render_expression(self.node.condition, places)
+        condition = render_expression(conjunction(self._early), places)
         sql = (
             f"SELECT {hint}{outputs}l.weight * r.weight AS weight FROM ({left.sql}) l JOIN ({right.sql}) r"
             f" ON l.h = r.h AND ({condition})"
         )
-        return ZSet(arity=arity, sql=sql, rows=rows)
+        return ZSet(arity=arity, sql=sql, rows=rows, positive=left.positive and right.positive)
+
+    @property
+    def _early(self) -> list[Expression]:
+        """The parts of the condition that any pair may be asked; pairs that never met are among them."""
+        return [part for part in conjuncts(self.node.condition) if not can_fail(part) or is_equality(part, self.node)]
+
+    def _checked(self, pairs: ZSet) -> ZSet:
+        """The pairs for which the rest of the condition is true."""
+        early = self._early
+        late = [part for part in conjuncts(self.node.condition) if part not in early]
+        if not late:
+            return pairs
+        places = [f"c{i}" for i in range(pairs.arity)]
+        condition = f"CASE WHEN weight <> 0 THEN {render_expression(conjunction(late), places)} END"
+        return pairs.settled().mapped(places, where=condition)
 
     def traces(self) -> Sequence[Trace]:
         return (self.left.trace, self.right.trace)

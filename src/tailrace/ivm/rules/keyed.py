@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tailrace.ivm.rules.arrange import Arranged
-from tailrace.ivm.zset import ZSet, columns
+from tailrace.ivm.zset import ZSet, leading
+from tailrace.plan.fallible import node_can_fail
 from tailrace.plan.nodes import Node, Scan
 from tailrace.plan.to_spark import render
 from tailrace.state.trace import Trace
@@ -49,11 +50,11 @@ class Keyed:
 
         def leaf(scan: Scan) -> str:
             side = self.below[int(scan.relation)]
-            return f"({side.bag(t, touched) or nothing(side.node)})"
+            return f"({side.bag(t, touched, sealed=sealed) or nothing(side.node)})"
 
-        names = columns(len(self.node.schema))
+        sealed = node_can_fail(self.pattern)
         text = render(self.pattern, leaf)
-        return f"SELECT {names + ', ' if names else ''}CAST({weight} AS bigint) AS weight FROM ({text})"
+        return f"SELECT {leading(len(self.node.schema))}CAST({weight} AS bigint) AS weight FROM ({text})"
 
     def traces(self) -> Sequence[Trace]:
         return tuple(side.trace for side in self.below)

@@ -10,12 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tailrace.ivm.operator import Operator, Stateless
-from tailrace.ivm.zset import ZSet
-from tailrace.plan.expressions import Literal, Ref
+from tailrace.ivm.zset import ZSet, leading
+from tailrace.plan.build import FALSE, call
+from tailrace.plan.expressions import Case, Expression, Literal, Ref
+from tailrace.plan.fallible import can_fail, plan_can_fail
+from tailrace.plan.functions.operators import NOT_EQUALS
 from tailrace.plan.nodes import Filter, FlatMap, Node, Project, Scan, Union, Values
 from tailrace.plan.to_spark import render
 from tailrace.plan.walk import has_own_subquery
-from tailrace.types.core import BEGINNING, BIGINT, Column, Tick
+from tailrace.types.core import BEGINNING, BIGINT, BOOLEAN, Column, Tick
 
 _WEIGHT = Column("weight", BIGINT, nullable=False)
 
@@ -31,20 +34,26 @@ class Linear(Stateless):
 
     segment: Node
 
+    @property
+    def can_fail(self) -> bool:
+        return plan_can_fail(self.segment)
+
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         changes = [operator.delta(lo, hi) for operator in self.below]
+        if self.can_fail:
+            changes = [change.settled() for change in changes]
         constants = lo == BEGINNING  # constant rows came into being before every tick
         segment = _weighted(_without_empty(self.segment, changes, constants))
         arity = len(self.node.schema)
         if isinstance(segment, Values) and not segment.rows:
             return ZSet.empty(arity)
         text = render(segment, lambda scan: _leaf(changes[int(scan.relation)]))
-        names = "".join(f"c{i}, " for i in range(arity))
         return ZSet(
             arity=arity,
-            sql=f"SELECT {names}c{arity} AS weight FROM ({text})",
+            sql=f"SELECT {leading(arity)}c{arity} AS weight FROM ({text})",
             rows=sum(change.rows for change in changes) + 1000 * constants,
             positive=all(change.positive for change in changes),
+            is_settled=all(change.is_settled or change.is_empty for change in changes),
         )
 
 
@@ -102,7 +111,8 @@ def _weighted(node: Node) -> Node:
             one = Literal(text="1", type=BIGINT)
             return Values(rows=tuple((*row, one) for row in node.rows), schema=(*node.schema, _WEIGHT))
         case Filter():
-            return replace(node, input=_weighted(node.input))
+            weight = Ref(index=arity, type=BIGINT, nullable=False)
+            return Filter(input=_weighted(node.input), predicate=_for_rows_there(node.predicate, weight))
         case Project():
             weight = Ref(index=len(node.input.schema), type=BIGINT, nullable=False)
             return Project(
@@ -122,8 +132,13 @@ def _weighted(node: Node) -> Node:
             raise TypeError(node)
 
 
+def _for_rows_there(predicate: Expression, weight: Expression) -> Expression:
+    """A condition that Spark cannot ask before weights are summed, if it can fail: see plan/fallible.py."""
+    if not can_fail(predicate):
+        return predicate
+    there = call(NOT_EQUALS, (weight, Literal(text="0", type=BIGINT)), BOOLEAN)
+    return Case(branches=((there, predicate),), otherwise=FALSE, type=BOOLEAN)
+
+
 def _leaf(change: ZSet) -> str:
-    names = "".join(f"c{i}, " for i in range(change.arity))
-    return f"(SELECT {names}weight AS c{change.arity} FROM ({change.sql}))"
-
-
+    return f"(SELECT {leading(change.arity)}weight AS c{change.arity} FROM ({change.sql}))"

@@ -6,12 +6,13 @@ The last rule: it covers every query that Spark can express.  Its state is the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailrace.ivm.operator import Operator, absorb
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
-from tailrace.ivm.zset import ZSet, columns
+from tailrace.ivm.zset import ZSet, leading
+from tailrace.plan.fallible import plan_can_fail
 from tailrace.plan.nodes import Node, Scan
 from tailrace.plan.to_spark import render
 from tailrace.state.layout import key_hash
@@ -47,13 +48,13 @@ class Recompute:
 
     def _change(self, lo: Tick, hi: Tick) -> ZSet:
         arity = len(self.node.schema)
-        row = columns(arity)
+        row = leading(arity)
         hash = key_hash([f"c{i}" for i in range(arity)])
-        fresh = f"SELECT {hash} AS h, {row}, CAST(1 AS bigint) AS weight FROM ({self.content(hi)})"
+        fresh = f"SELECT {hash} AS h, {row}CAST(1 AS bigint) AS weight FROM ({self.content(hi)})"
         before = self.trace.between(BEGINNING, lo)
         both = fresh
         if before.sql is not None:
-            both = f"({fresh}) UNION ALL (SELECT h, {row}, -weight AS weight FROM ({before.sql}))"
+            both = f"({fresh}) UNION ALL (SELECT h, {row}-weight AS weight FROM ({before.sql}))"
         rows = sum(operator.delta(BEGINNING, hi).rows for operator in self.below) + before.rows
         return ZSet(arity=arity, sql=both, rows=rows)
 
@@ -62,19 +63,18 @@ class Recompute:
 
         def leaf(scan: Scan) -> str:
             content = self.inputs[scan.relation].delta(BEGINNING, t).consolidated()
-            return f"({nothing(scan) if content.sql is None else repeated(content.sql, content.arity)})"
+            if content.sql is None:
+                return f"({nothing(scan)})"
+            return f"({repeated(content.sql, content.arity, sealed=sealed)})"
 
+        sealed = plan_can_fail(self.node)
         return render(self.node, leaf)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         change = self.trace.between(lo, hi)
         if change.sql is None:
             return change
-        return ZSet(
-            arity=change.arity,
-            sql=f"SELECT {columns(change.arity)}, weight FROM ({change.sql})",
-            rows=change.rows,
-        )
+        return replace(change, sql=f"SELECT {leading(change.arity)}weight FROM ({change.sql})")
 
     def traces(self) -> Sequence[Trace]:
         return (self.trace,)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tailrace.ivm.operator import Operator, absorb, open_trace
 from tailrace.ivm.rules.arrange import repeated
-from tailrace.ivm.zset import ZSet, columns
+from tailrace.ivm.zset import ZSet, leading
 from tailrace.plan.nodes import Scan, TopK
 from tailrace.plan.to_spark import render
 from tailrace.state.layout import Layout, key_hash
@@ -56,7 +56,7 @@ class AppendOnlyTopK:
 
     def _under_key(self, rows: str) -> str:
         hash = key_hash([f"c{i}" for i in self.node.partition_by])
-        return f"SELECT {hash} AS h, {columns(len(self.node.schema))}, CAST(1 AS bigint) AS weight FROM ({rows})"
+        return f"SELECT {hash} AS h, {leading(len(self.node.schema))}CAST(1 AS bigint) AS weight FROM ({rows})"
 
     def _merged(self, fresh: Run, before: ZSet) -> ZSet:
         """The first rows of the touched partitions among old and fresh ones, minus the old ones."""
@@ -69,7 +69,7 @@ class AppendOnlyTopK:
         names = layout.columns
         candidates = f"SELECT {names} FROM {fresh.view} UNION ALL SELECT {names} FROM ({old})"
         best = self._under_key(self._top(repeated(candidates, layout.arity)))
-        negated = f"SELECT h, {columns(layout.arity)}, -weight AS weight FROM ({old})"
+        negated = f"SELECT h, {leading(layout.arity)}-weight AS weight FROM ({old})"
         change = f"({best}) UNION ALL ({negated})"
         return ZSet(arity=layout.arity, sql=change, rows=2 * fresh.rows)
 
@@ -81,7 +81,7 @@ class AppendOnlyTopK:
         change = self.trace.between(lo, hi)
         if change.sql is None:
             return change
-        return replace(change, sql=f"SELECT {columns(change.arity)}, weight FROM ({change.sql})")
+        return replace(change, sql=f"SELECT {leading(change.arity)}weight FROM ({change.sql})")
 
 
 def build(store: Store, node: TopK, input: Operator) -> AppendOnlyTopK:

@@ -1,10 +1,11 @@
 """Exact arithmetic on numeric, which Spark by itself would round: it derives a result's scale from the
 operands' types.
 
-decimal(38,18) * decimal(38,18) is decimal(38,6) to Spark.  So operands are given the narrowest type their
-origin proves (an integer, a constant), and wide ones are multiplied in two parts.  Results are decimal(38,18),
-right to the last digit, whether spark.sql.decimalOperations.allowPrecisionLoss is on or off.  Sums and products
-of numbers with fractions take 19 digits before the point; more is an error.
+decimal(38,18) * decimal(38,18) is decimal(38,6) to Spark.  So operands are given the narrowest type
+their origin proves (an integer, a constant), and wide ones are multiplied in two parts.  Results are
+decimal(38,18), right to the last digit, whether spark.sql.decimalOperations.allowPrecisionLoss is on
+or off.  Sums and products of numbers with fractions take 19 digits before the point; more is an
+error.
 """
 
 from __future__ import annotations

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tailrace.plan.functions import conditional, json, json_build, nested, numbers, operators, strings, times
+from tailrace.plan.functions import (
+    catalog,
+    conditional,
+    hashes,
+    json,
+    json_build,
+    nested,
+    numbers,
+    operators,
+    strings,
+    times,
+)
 from tailrace.plan.functions.entry import Function
 
-FAMILIES = (operators, conditional, numbers, strings, times, json, json_build, nested)
+FAMILIES = (operators, conditional, numbers, strings, times, json, json_build, nested, hashes, catalog)
 
 _BY_NAME: dict[str, list[Function]] = defaultdict(list)
 _BY_ID: dict[str, Function] = {}

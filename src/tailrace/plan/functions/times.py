@@ -121,21 +121,10 @@ def _extract(result: str) -> SparkText:
 
 
 _UNITS = frozenset(
-    [
-        "microseconds",
-        "milliseconds",
-        "second",
-        "minute",
-        "hour",
-        "day",
-        "week",
-        "month",
-        "quarter",
-        "year",
-        "decade",
-        "century",
-        "millennium",
-    ]
+    """
+        microseconds milliseconds second minute hour day week month quarter year decade century
+        millennium
+    """.split()  # noqa: SIM905
 )
 
 
@@ -171,7 +160,8 @@ def _binned(call: Call, render: Render) -> str:
 
 _PATTERNS = {
     "YYYY": "yyyy", "YYY": "yyy", "YY": "yy", "MONTH": "MMMM", "Month": "MMMM", "month": "MMMM", "MON": "MMM",
-    "Mon": "MMM", "mon": "MMM", "MM": "MM", "DAY": "EEEE", "Day": "EEEE", "day": "EEEE", "DY": "EEE", "Dy": "EEE",
+    "Mon": "MMM", "mon": "MMM", "MM": "MM", "DAY": "EEEE", "Day": "EEEE", "day": "EEEE", "DY": "EEE",
+    "Dy": "EEE",
     "DDD": "DDD", "DD": "dd", "HH24": "HH", "HH12": "hh", "HH": "hh", "MI": "mm", "SS": "ss", "MS": "SSS",
     "US": "SSSSSS", "AM": "a", "PM": "a", "am": "a", "pm": "a", "Q": "Q",
 }  # fmt: skip

@@ -18,19 +18,10 @@ from tailrace.plan.syntax.tokens import FUNCTION_LIKE, RESERVED, Cursor, Token
 from tailrace.plan.syntax.types import NamedType, parse_type_name
 
 _WITHOUT_PARENTHESES = frozenset(
-    [
-        "current_date",
-        "current_time",
-        "current_timestamp",
-        "localtime",
-        "localtimestamp",
-        "current_user",
-        "session_user",
-        "user",
-        "current_role",
-        "current_catalog",
-        "current_schema",
-    ]
+    """
+        current_date current_time current_timestamp localtime localtimestamp current_user session_user
+        user current_role current_catalog current_schema
+    """.split()  # noqa: SIM905
 )
 _NOT_A_TYPE = RESERVED | frozenset(["true", "false"])
 

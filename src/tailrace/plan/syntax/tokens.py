@@ -129,79 +129,13 @@ def described(token: Token) -> str:
 
 
 RESERVED = frozenset(
-    [
-        "all",
-        "and",
-        "any",
-        "array",
-        "as",
-        "asc",
-        "between",
-        "both",
-        "case",
-        "cast",
-        "check",
-        "collate",
-        "create",
-        "cross",
-        "current_date",
-        "current_timestamp",
-        "desc",
-        "distinct",
-        "else",
-        "end",
-        "except",
-        "exists",
-        "fetch",
-        "for",
-        "from",
-        "full",
-        "group",
-        "having",
-        "ilike",
-        "in",
-        "inner",
-        "intersect",
-        "into",
-        "is",
-        "isnull",
-        "join",
-        "lateral",
-        "leading",
-        "left",
-        "like",
-        "limit",
-        "localtime",
-        "localtimestamp",
-        "natural",
-        "not",
-        "notnull",
-        "null",
-        "offset",
-        "on",
-        "or",
-        "order",
-        "outer",
-        "returning",
-        "right",
-        "row",
-        "select",
-        "similar",
-        "some",
-        "symmetric",
-        "table",
-        "then",
-        "to",
-        "trailing",
-        "union",
-        "unique",
-        "using",
-        "values",
-        "when",
-        "where",
-        "window",
-        "with",
-    ]
+    """
+        all and any array as asc between both case cast check collate create cross current_date
+        current_timestamp desc distinct else end except exists fetch for from full group having ilike in
+        inner intersect into is isnull join lateral leading left like limit localtime localtimestamp
+        natural not notnull null offset on or order outer returning right row select similar some
+        symmetric table then to trailing union unique using values when where window with
+    """.split()  # noqa: SIM905
 )
 """Words that are never a column's, a table's or a function's name without quotes."""
 
@@ -209,66 +143,18 @@ FUNCTION_LIKE = frozenset(["left", "right", "row", "any", "all", "some", "exists
 """Reserved words that begin an expression when a parenthesis or bracket follows."""
 
 NOT_ALIAS = RESERVED | frozenset(
-    [
-        "over",
-        "filter",
-        "within",
-        "escape",
-        "at",
-        "rows",
-        "range",
-        "groups",
-        "tablesample",
-        "and",
-        "isnull",
-        "only",
-    ]
+    """
+        over filter within escape at rows range groups tablesample and isnull only
+    """.split()  # noqa: SIM905
 )
 """Words that do not become an alias when AS is left out."""
 
 KEYWORDS = RESERVED | frozenset(
-    [
-        "by",
-        "true",
-        "false",
-        "filter",
-        "over",
-        "partition",
-        "rows",
-        "range",
-        "preceding",
-        "following",
-        "unbounded",
-        "interval",
-        "extract",
-        "first",
-        "last",
-        "nulls",
-        "ordinality",
-        "grouping",
-        "sets",
-        "rollup",
-        "cube",
-        "within",
-        "ignore",
-        "respect",
-        "as",
-        "of",
-        "up",
-        "show",
-        "insert",
-        "update",
-        "delete",
-        "set",
-        "default",
-        "explain",
-        "create",
-        "drop",
-        "alter",
-        "begin",
-        "commit",
-        "rollback",
-    ]
+    """
+        by true false filter over partition rows range preceding following unbounded interval extract
+        first last nulls ordinality grouping sets rollup cube within ignore respect as of up show insert
+        update delete set default explain create drop alter begin commit rollback
+    """.split()  # noqa: SIM905
 )
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def test_sums_and_counts_by_group(rows: Rows) -> None:
     found = rows(
-        "select a, count(*), count(s), sum(b), sum(n), sum(d), min(s), max(b), bool_and(b > 10), bool_or(b > 10)"
+        "select a, count(*), count(s), sum(b), sum(n), sum(d), min(s), max(b), bool_and(b > 10),"
+        " bool_or(b > 10)"
         " from t group by a order by a"
     )
     assert found == [
@@ -33,7 +34,8 @@ def test_sums_and_counts_by_group(rows: Rows) -> None:
 
 def test_no_rows_are_still_one_group(rows: Rows) -> None:
     found = rows(
-        "select count(*), count(a), sum(b), avg(n), sum(d), min(s), string_agg(s, ','), array_agg(s) from t where false"
+        "select count(*), count(a), sum(b), avg(n), sum(d), min(s), string_agg(s, ','),"
+        " array_agg(s) from t where false"
     )
     assert found == [(0, 0, None, None, None, None, None, None)]
 
@@ -44,10 +46,16 @@ def test_averages_and_spreads(rows: Rows) -> None:
     )
     assert found == [
         (
-            Decimal(25), Decimal("0.25"), 33333333333333332650.0 + 0.1, Decimal(125), Decimal("11.547005383792516"),
-            Decimal("1.333333333333333300"), Decimal("2.5"), Decimal("8.94"),
+            Decimal(25),
+            Decimal("0.25"),
+            33333333333333332650.0 + 0.1,
+            Decimal(125),
+            Decimal("11.547005383792516"),
+            Decimal("1.333333333333333300"),
+            Decimal("2.5"),
+            Decimal("8.94"),
         )
-    ]  # fmt: skip
+    ]
 
 
 def test_distinct_filter_and_order(rows: Rows) -> None:
@@ -58,10 +66,19 @@ def test_distinct_filter_and_order(rows: Rows) -> None:
     )
     assert found == [
         (
-            2, 3, Decimal("1.5"), 2, 10, ",y,x", [None, 2, 1, 1], [1, 2, None], "[1,1,2,null]",
-            '{"":40,"?":30,"x":10,"y":20}', [10, 20, 30, 40],
+            2,
+            3,
+            Decimal("1.5"),
+            2,
+            10,
+            ",y,x",
+            [None, 2, 1, 1],
+            [1, 2, None],
+            "[1,1,2,null]",
+            '{"":40,"?":30,"x":10,"y":20}',
+            [10, 20, 30, 40],
         )
-    ]  # fmt: skip
+    ]
 
 
 def test_an_aggregate_without_an_order_does_not_depend_on_the_rows_order(
@@ -70,18 +87,39 @@ def test_an_aggregate_without_an_order_does_not_depend_on_the_rows_order(
     node = bind_query(
         "select sum(d), avg(d), stddev(d), string_agg(s, '-'), array_agg(a), jsonb_agg(s) from t", names
     ).node
-    rows = "SELECT CAST(id % 7 AS int) AS c0, 1 AS c1, CAST(id % 11 AS string) AS c2, id * 0.1D AS c4 FROM range(50)"
+    rows = (
+        "SELECT CAST(id % 7 AS int) AS c0, 1 AS c1, CAST(id % 11 AS string) AS c2, id * 0.1D AS"
+        " c4 FROM range(50)"
+    )
     texts = [
-        render(node, lambda scan, order=order: f"(SELECT * FROM (SELECT /*+ REPARTITION(3) */ * FROM ({rows})) ORDER BY {order})")
+        render(
+            node,
+            lambda scan, order=order: (
+                f"(SELECT * FROM (SELECT /*+ REPARTITION(3) */ * FROM ({rows})) ORDER BY {order})"
+            ),
+        )
         for order in ("c4", "c4 DESC", "hash(c4)")
-    ]  # fmt: skip
+    ]
     assert len({str(spark.sql(text).collect()) for text in texts}) == 1
 
 
 ADDITIVE = [
-    "count(*)", "count(x)", "sum(x)", "avg(x)", "sum(big)", "avg(big)", "sum(n)", "avg(n)", "sum(m)", "avg(m)",
-    "bool_and(x > 1)", "bool_or(x > 1)", "variance(x)", "stddev_pop(x)", "sum(x) filter (where x > 1)",
-]  # fmt: skip
+    "count(*)",
+    "count(x)",
+    "sum(x)",
+    "avg(x)",
+    "sum(big)",
+    "avg(big)",
+    "sum(n)",
+    "avg(n)",
+    "sum(m)",
+    "avg(m)",
+    "bool_and(x > 1)",
+    "bool_or(x > 1)",
+    "variance(x)",
+    "stddev_pop(x)",
+    "sum(x) filter (where x > 1)",
+]
 
 
 def test_sums_of_contributions_say_the_same_after_retractions(spark: SparkSession) -> None:
@@ -91,7 +129,8 @@ def test_sums_of_contributions_say_the_same_after_retractions(spark: SparkSessio
     names = FixedNames(relation("u1", "t", "x integer, big bigint, n numeric, m numeric(10,2)"))
     node = _aggregate(bind_query(f"select {', '.join(ADDITIVE)} from t", names).node)
     rows = (
-        "(1, 9223372036854775807L, -1.000000000000000001BD, 1.25BD), (3, 9223372036854775807L, 123456789.5BD, -2.5BD),"
+        "(1, 9223372036854775807L, -1.000000000000000001BD, 1.25BD), (3, 9223372036854775807L,"
+        " 123456789.5BD, -2.5BD),"
         " (NULL, NULL, NULL, NULL)"
     )
     table = (
@@ -140,9 +179,11 @@ def test_distinct_sums_are_not_additive(names: FixedNames) -> None:
 
 def test_window_functions(rows: Rows) -> None:
     found = rows(
-        "select b, row_number() over (partition by a order by b desc), rank() over (order by a), lag(b) over (order by b),"
+        "select b, row_number() over (partition by a order by b desc), rank() over (order by a),"
+        " lag(b) over (order by b),"
         " lead(b, 1, 0) over (order by b), sum(b) over (partition by a), sum(b) over (order by b),"
-        " sum(b) over (order by b rows between 1 preceding and current row), first_value(b) over w, ntile(2) over w,"
+        " sum(b) over (order by b rows between 1 preceding and current row), first_value(b) over w,"
+        " ntile(2) over w,"
         " avg(b) over () from t window w as (order by b) order by b"
     )
     assert found == [
@@ -161,6 +202,9 @@ def test_grouping_sets_rollup_and_cube(rows: Rows) -> None:
         (None, 100),
     ]
     assert rows("select a, s, count(*) from t where a = 1 group by grouping sets ((a), (s), ())") == [
-        (1, None, 2), (None, "x", 1), (None, "y", 1), (None, None, 2),
-    ]  # fmt: skip
+        (1, None, 2),
+        (None, "x", 1),
+        (None, "y", 1),
+        (None, None, 2),
+    ]
     assert len(rows("select a, s, count(*) from t where a = 1 group by cube (a, s)")) == 6

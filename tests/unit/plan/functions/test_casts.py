@@ -21,40 +21,76 @@ if TYPE_CHECKING:
 def test_numbers(means: Meanings) -> None:
     means(
         {
-            "2.5::int": "3", "(-2.5)::int": "-3", "2.5::float8::int": "2", "3.5::float8::int": "4", "' 5 '::int": "5",
-            "1.25::numeric(10,1)": "1.3", "1.10": "1.1", "42::text": "42", "1::bool": "true", "true::int": "1",
-            "'1.50'::text::numeric": "1.5", "5::uint2": "5", "1e20::float8": "1e+20", "1e15::float8": "1e+15",
-            "123456789012345::float8": "123456789012345", "1e-5::float8": "1e-05", "0.0001::float8": "0.0001",
-            "0.1::float8": "0.1", "100::float8": "100", "1e7::float8": "10000000", "12345678.5::float8": "12345678.5",
-            "'NaN'::float8": "NaN", "'-infinity'::float8": "-Infinity", "0.1::real": "0.1", "1e10::real": "1e+10",
-            "0.00012345::float8": "0.00012345", "1e300::float8": "1e+300", "2147483648::int8::numeric": "2147483648",
-            "0.000000000000000001": "0.000000000000000001", "100.0": "100", "0.0": "0", "-0.50": "-0.5",
+            "2.5::int": "3",
+            "(-2.5)::int": "-3",
+            "2.5::float8::int": "2",
+            "3.5::float8::int": "4",
+            "' 5 '::int": "5",
+            "1.25::numeric(10,1)": "1.3",
+            "1.10": "1.1",
+            "42::text": "42",
+            "1::bool": "true",
+            "true::int": "1",
+            "'1.50'::text::numeric": "1.5",
+            "5::uint2": "5",
+            "1e20::float8": "1e+20",
+            "1e15::float8": "1e+15",
+            "123456789012345::float8": "123456789012345",
+            "1e-5::float8": "1e-05",
+            "0.0001::float8": "0.0001",
+            "0.1::float8": "0.1",
+            "100::float8": "100",
+            "1e7::float8": "10000000",
+            "12345678.5::float8": "12345678.5",
+            "'NaN'::float8": "NaN",
+            "'-infinity'::float8": "-Infinity",
+            "0.1::real": "0.1",
+            "1e10::real": "1e+10",
+            "0.00012345::float8": "0.00012345",
+            "1e300::float8": "1e+300",
+            "2147483648::int8::numeric": "2147483648",
+            "0.000000000000000001": "0.000000000000000001",
+            "100.0": "100",
+            "0.0": "0",
+            "-0.50": "-0.5",
         }
-    )  # fmt: skip
+    )
 
 
 def test_texts(means: Meanings) -> None:
     means(
         {
-            "'abc'::varchar(2)": "ab", "'ab'::char(4) || 'x'": "abx", "true": "true", "'t'::bool": "true",
-            "'off'::text::bool": "false", r"'\x0A0b'::bytea": r"\x0a0b", r"'\x0a'::text::bytea": r"\x0a",
+            "'abc'::varchar(2)": "ab",
+            "'ab'::char(4) || 'x'": "abx",
+            "true": "true",
+            "'t'::bool": "true",
+            "'off'::text::bool": "false",
+            r"'\x0A0b'::bytea": r"\x0a0b",
+            r"'\x0a'::text::bytea": r"\x0a",
             "'A0EEBC999C0B4EF8BB6D6BB9BD380A11'::uuid": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
             "'A0EEBC999C0B4EF8BB6D6BB9BD380A11'::text::uuid": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
             "null::int": None,
         }
-    )  # fmt: skip
+    )
 
 
 def test_nested_values(means: Meanings) -> None:
     means(
         {
-            "array[1, 2, null]": "{1,2,NULL}", "array['a', 'b c', '', 'null', 'q\"']": r'{a,"b c","","null","q\""}',
-            "list[1, 2]": "{1,2}", "map['b' => 2, 'a' => 1]": "{a=>1,b=>2}", "row(1, 'a b', null)": '(1,"a b",)',
-            "array[true, false]": "{t,f}", "array[array[1, 2], array[3, 4]]": "{{1,2},{3,4}}", "array[]::int[]": "{}",
-            "'{1,2}'::int[]": "{1,2}", "'{1,NULL}'::text::int[]": "{1,NULL}", "array[1.50]::text[]": "{1.5}",
+            "array[1, 2, null]": "{1,2,NULL}",
+            "array['a', 'b c', '', 'null', 'q\"']": r'{a,"b c","","null","q\""}',
+            "list[1, 2]": "{1,2}",
+            "map['b' => 2, 'a' => 1]": "{a=>1,b=>2}",
+            "row(1, 'a b', null)": '(1,"a b",)',
+            "array[true, false]": "{t,f}",
+            "array[array[1, 2], array[3, 4]]": "{{1,2},{3,4}}",
+            "array[]::int[]": "{}",
+            "'{1,2}'::int[]": "{1,2}",
+            "'{1,NULL}'::text::int[]": "{1,NULL}",
+            "array[1.50]::text[]": "{1.5}",
             "(row(1, 2)).f2": "2",
         }
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,24 +11,38 @@ if TYPE_CHECKING:
 def test_elements(means: Meanings) -> None:
     means(
         {
-            "(array[1, 2, 3])[2]": "2", "(array[1, 2, 3])[9]": None, "(array[1, 2, 3])[0]": None,
-            "(array[1, 2, 3])[2:3]": "{2,3}", "(list[1, 2])[1]": "1", "map['a' => 1] -> 'a'": "1",
-            "map['a' => 1] -> 'b'": None, "map['a' => 1] ? 'a'": "true", "array_length(array[1, 2], 1)": "2",
-            "cardinality(array[1, 2])": "2", "list_length(list[1, 2])": "2", "map_length(map['a' => 1])": "1",
-            "array_position(array['a', 'b'], 'b')": "2", "array_position(array['a'], 'z')": None,
+            "(array[1, 2, 3])[2]": "2",
+            "(array[1, 2, 3])[9]": None,
+            "(array[1, 2, 3])[0]": None,
+            "(array[1, 2, 3])[2:3]": "{2,3}",
+            "(list[1, 2])[1]": "1",
+            "map['a' => 1] -> 'a'": "1",
+            "map['a' => 1] -> 'b'": None,
+            "map['a' => 1] ? 'a'": "true",
+            "array_length(array[1, 2], 1)": "2",
+            "cardinality(array[1, 2])": "2",
+            "list_length(list[1, 2])": "2",
+            "map_length(map['a' => 1])": "1",
+            "array_position(array['a', 'b'], 'b')": "2",
+            "array_position(array['a'], 'z')": None,
         }
-    )  # fmt: skip
+    )
 
 
 def test_operations(means: Meanings) -> None:
     means(
         {
-            "array[1, 2] || array[3]": "{1,2,3}", "array[1, 2] @> array[1]": "true", "array[1] <@ array[1, 2]": "true",
-            "array[1, 2] && array[2, 3]": "true", "array_append(array[1], 2)": "{1,2}",
-            "array_remove(array[1, 2, 1], 1)": "{2}", "array_cat(array[1], array[2])": "{1,2}",
-            "list_append(list[1], 2)": "{1,2}", "map['a' => 1, 'a' => 2]": "{a=>2}",
+            "array[1, 2] || array[3]": "{1,2,3}",
+            "array[1, 2] @> array[1]": "true",
+            "array[1] <@ array[1, 2]": "true",
+            "array[1, 2] && array[2, 3]": "true",
+            "array_append(array[1], 2)": "{1,2}",
+            "array_remove(array[1, 2, 1], 1)": "{2}",
+            "array_cat(array[1], array[2])": "{1,2}",
+            "list_append(list[1], 2)": "{1,2}",
+            "map['a' => 1, 'a' => 2]": "{a=>2}",
         }
-    )  # fmt: skip
+    )
 
 
 def test_unnest_and_series(rows: Rows) -> None:

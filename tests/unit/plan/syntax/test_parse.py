@@ -73,10 +73,13 @@ def test_operators_bind_as_in_postgresql(text: str, expected: str) -> None:
         ("select case 1 end", "Expected WHEN, found END", 15),
         ("show tables", "Expected SELECT, VALUES, WITH, TABLE or a subquery in parentheses, found SHOW", 1),
         ("select 'abc", "unterminated string literal", 8),
-        ("select a is 3", "Expected [NOT] NULL | TRUE | FALSE | UNKNOWN or [NOT] DISTINCT FROM after IS, found "
-                          'number "3"', 13),
+        (
+            "select a is 3",
+            'Expected [NOT] NULL | TRUE | FALSE | UNKNOWN or [NOT] DISTINCT FROM after IS, found number "3"',
+            13,
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_error_says_what_was_expected_and_where(text: str, message: str, position: int) -> None:
     with pytest.raises(SyntaxFailure) as raised:
         parse_query(text)

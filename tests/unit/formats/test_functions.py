@@ -1,0 +1,100 @@
+"""`tailrace_json_fields` gives what `->>` gives, for all fields in one pass."""
+
+import json
+import random
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tailrace.formats.functions import install, install_java, install_sql
+from tailrace.spark import configure
+
+CASES: list[tuple[str, list[str | None] | None]] = [
+    ('{"a":1,"b":"x"}', ["1", "x"]),
+    ('{"b":"x","z":{"a":9},"a":1}', ["1", "x"]),
+    (' { "a" : true , "b" : false } ', ["true", "false"]),
+    ('{"a":null}', [None, None]),
+    ("{}", [None, None]),
+    ("[1]", None),
+    ('"a"', None),
+    ('{"a":1', None),
+    ('{"a":1} x', None),
+    ('{"\\u0061":1,"b\\"":2}', ["1", None]),
+    ('{"a":"","b":"\\u00e9\\n\\"\\/\\ud83d\\ude00 ☃"}', ["", 'é\n"/😀 ☃']),
+    ('{"a":{ "x" : [1, "y z"] },"b":[ ]}', ['{"x":[1,"y z"]}', "[]"]),
+    ('{"a":-0,"b":100000000000000000000000}', ["0", "100000000000000000000000"]),
+]
+
+# Only the Java function is exact about these.
+EXACT: list[tuple[str, list[str | None]]] = [
+    ('{"a":1.10,"b":1.0}', ["1.1", "1"]),
+    ('{"a":1e3,"b":-1.5E+2}', ["1000", "-150"]),
+    ('{"a":12345678901234567890.123456789012,"b":1E-7}', ["12345678901234567890.123456789012", "0.0000001"]),
+    ('{"a":0.0e5,"b":1e999999}', ["0", "1E+999999"]),
+    ('{"a":1,"a":2}', ["2", None]),
+    ('{"a":1,"a":null}', [None, None]),
+    ('{"a":{"x":[1, 2.50, "\\u00e9\\/"]}}', ['{"x":[1,2.50,"\\u00e9\\/"]}', None]),
+]
+
+
+def fields(session: SparkSession, documents: list[str], names: str) -> list[Any]:
+    rows = session.createDataFrame([(document.encode(),) for document in documents], "data binary")
+    return [row[0] for row in rows.selectExpr(f"tailrace_json_fields(data, {names})").collect()]
+
+
+@pytest.mark.parametrize("installed", [install_java, install_sql])
+def test_fields_are_what_the_arrow_operator_gives(spark: SparkSession, installed: Any) -> None:
+    session = configure(spark.newSession())
+    installed(session)
+    cases = CASES + (EXACT if installed is install_java else [])
+    found = fields(session, [document for document, _ in cases], "'a\\0b'")
+    assert dict(zip((document for document, _ in cases), found, strict=True)) == dict(cases)
+
+
+def test_fields_of_random_documents(spark: SparkSession) -> None:
+    install(spark)
+    chance = random.Random(5)
+    names = ["a", "b", "long name", "é", ""]
+    documents = [
+        {chance.choice(names): _value(chance) for _ in range(chance.randrange(6))} for _ in range(300)
+    ]
+    texts = [
+        json.dumps(d, ensure_ascii=chance.random() < 0.5, indent=chance.choice([None, 1])) for d in documents
+    ]
+    expected = [[_text(document.get(name)) for name in names] for document in documents]
+    assert fields(spark, texts, "'" + "\\0".join(names) + "'") == expected
+
+
+def _value(chance: random.Random) -> Any:
+    scalars = [
+        None,
+        True,
+        0,
+        -17,
+        2**70,
+        "",
+        'q"\\/',
+        "tab\t",
+        "é😀",
+        chance.random() * 10 ** chance.randrange(-8, 9),
+    ]
+    return chance.choice([*scalars, [], {"a": [1, " x "]}])
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return format(Decimal(repr(value)).normalize(), "f")
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, separators=(",", ":"))
+
+
+def test_a_missing_document_has_no_fields(spark: SparkSession) -> None:
+    install(spark)
+    row = spark.sql("SELECT tailrace_json_fields(NULL, 'a'), tailrace_is_json(NULL)").first()
+    assert row is not None
+    assert tuple(row) == (None, None)

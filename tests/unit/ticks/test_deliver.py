@@ -1,0 +1,98 @@
+"""A sink goes on only from a tick that is ours: what the target holds is compared with the tick log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from tailrace.errors import Fenced, SqlError
+from tailrace.ivm.zset import ZSet
+from tailrace.sinks.contract import Progress, Written
+from tailrace.ticks.deliver import Delivery
+from tailrace.types.core import Tick
+
+
+@dataclass
+class Target:
+    """A sink that holds what it is told, and counts how often it was asked."""
+
+    held: int | None = None
+    unfinished: int | None = None
+    fenced: bool = False
+    asked: int = 0
+    ticks: list[int] = field(default_factory=list)
+
+    def progress(self) -> Progress:
+        self.asked += 1
+        self.fenced = False
+        unfinished = None if self.unfinished is None else Tick(self.unfinished)
+        return Progress(tick=None if self.held is None else Tick(self.held), unfinished=unfinished)
+
+    def write(self, tick: Tick, delta: ZSet) -> Written:
+        if self.fenced:
+            raise Fenced("a newer writer of this sink has taken over")
+        self.held, self.unfinished = tick, None
+        self.ticks.append(tick)
+        return Written(messages=1, bytes=1)
+
+    def close(self) -> None:
+        pass
+
+
+class Always:
+    """An operator whose relation changes at every tick."""
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        return ZSet(arity=1, sql="SELECT 1 AS c0, 1L AS weight", rows=1)
+
+
+def delivery(target: Target, *known: int, written: int = 0) -> Delivery:
+    return Delivery(
+        id="u1",
+        name="out",
+        relation="u0",
+        root=Always(),  # type: ignore[arg-type]
+        sink=target,
+        written=Tick(written),
+        knows=lambda t: t in known,
+    )
+
+
+@pytest.mark.parametrize("target", [Target(held=15), Target(held=10, unfinished=15)])
+def test_a_tick_that_was_never_logged_is_refused_and_not_asked_about_again(target: Target) -> None:
+    sink = delivery(target, 10, 20)
+    for _ in range(3):
+        with pytest.raises(SqlError, match="holds tick 15, which is not in the tick log"):
+            sink.deliver(Tick(20))
+    assert (target.asked, target.ticks) == (1, [])
+
+
+def test_a_tick_that_the_log_has_forgotten_is_ours_if_a_checkpoint_says_so() -> None:
+    target = Target(held=10)
+    delivery(target, 20, written=10).deliver(Tick(20))
+    assert target.ticks == [20]
+
+
+def test_a_zombie_asks_once_more_and_stops_when_another_engine_has_written() -> None:
+    target = Target(held=10)
+    zombie = delivery(target, 10, 20, 30)
+    zombie.deliver(Tick(20))
+    target.held, target.fenced = 25, True
+    with pytest.raises(Fenced):
+        zombie.deliver(Tick(30))
+    with pytest.raises(SqlError, match="holds tick 25"):
+        zombie.deliver(Tick(30))
+    assert (target.asked, target.ticks) == (2, [20])
+
+
+def test_a_writer_that_was_fenced_by_nobody_else_goes_on() -> None:
+    """A transaction that timed out while the machine slept looks the same."""
+    target = Target(held=10)
+    sink = delivery(target, 10, 20, 30)
+    sink.deliver(Tick(20))
+    target.fenced = True
+    with pytest.raises(Fenced):
+        sink.deliver(Tick(30))
+    sink.deliver(Tick(30))
+    assert target.ticks == [20, 30]
