@@ -13,12 +13,17 @@ from faults.pipeline import SINKS, Pipeline
 from tailrace.testing.broker import Broker
 from tailrace.testing.fixtures import TopicFactory
 
+# What `make test` runs; `make faults` runs all of them, which takes most of half an hour on two cores.
+_QUICK = ("has_been[stopped]", "dying_at[tick.before_log]", "dying_at[tick.after_log]", "directory_that_is_in_use")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if item.path.is_relative_to(here):
             item.add_marker(pytest.mark.faults)
+            if not any(part in item.name for part in _QUICK):
+                item.add_marker(pytest.mark.slow)
 
 
 class PipelineFactory(Protocol):

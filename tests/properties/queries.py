@@ -183,7 +183,8 @@ def semijoined(draw: st.DrawFn, below: st.SearchStrategy[Query]) -> Query:
     word = draw(st.sampled_from(["IN", "NOT IN", "EXISTS", "NOT EXISTS"]))
     condition = f"x.{one} {word} (SELECT y.{other} FROM ({right.sql}) AS y WHERE {draw(predicates(right, 'y'))})"
     if word.endswith("EXISTS"):
-        condition = f"{word} (SELECT 1 FROM ({right.sql}) AS y WHERE y.{other} = x.{one} AND {draw(predicates(right, 'y'))})"
+        met = f"y.{other} = x.{one} AND {draw(predicates(right, 'y'))}"
+        condition = f"{word} (SELECT 1 FROM ({right.sql}) AS y WHERE {met})"
     return Query(f"SELECT * FROM ({left.sql}) AS x WHERE {condition}", left.kinds)
 
 

@@ -10,6 +10,7 @@ from tailrace.plan.expressions import Call, Cast, Expression
 from tailrace.plan.functions.operators import AND, EQUALS, IN, IS_NULL, NOT, NOT_DISTINCT, NOT_EQUALS, OR
 from tailrace.plan.nodes import Node
 from tailrace.plan.walk import children, expressions, nodes
+from tailrace.types.core import JSONB, UUID
 from tailrace.types.spark import spark_type
 
 _LOGIC = {AND, OR, NOT, IS_NULL, NOT_DISTINCT, "is true(boolean)", "is false(boolean)"}
@@ -20,6 +21,8 @@ _TOTAL = (
     | {"coalesce", "nullif", "lower(text)", "upper(text)", "length(text)", "||(text, text)"}
 )
 
+_HELD_AS_TEXT = (JSONB, UUID)  # for Spark a text like any other; not every text is one
+
 _WIDER = ("smallint", "int", "bigint", "double")
 
 
@@ -27,6 +30,8 @@ def can_fail(expression: Expression) -> bool:
     """False only for what is known to give a value, or NULL, for every row."""
     match expression:
         case Call(function=function) if function not in _TOTAL:
+            return True
+        case Cast(input=inner, type=type) if type in _HELD_AS_TEXT and inner.type != type:
             return True
         case Cast(input=inner, type=type) if not _widens(spark_type(inner.type), spark_type(type)):
             return True

@@ -78,7 +78,7 @@ class EngineProcess:
             self._child = None
 
     def stop(self, seconds: float = 60.0) -> int:
-        """SIGTERM, and -9 if it has not ended by itself after `seconds`.  Returns the exit code, 128 + n after signal n."""
+        """SIGTERM, then -9 if it has not ended after `seconds`.  Returns the exit code, 128 + n after signal n."""
         child, self._child = self._child, None
         return 0 if child is None else child.terminate(seconds)
 

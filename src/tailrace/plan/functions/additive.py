@@ -27,9 +27,7 @@ class Contribution:
 
     def filtered(self, condition: str) -> Contribution:
         """The same for rows that pass a FILTER, 0 for the others."""
-        return Contribution(
-            f"CASE WHEN {condition} THEN {self.text} ELSE CAST(0 AS {self.ddl}) END", self.ddl
-        )
+        return Contribution(f"CASE WHEN {condition} THEN {self.text} ELSE CAST(0 AS {self.ddl}) END", self.ddl)
 
 
 @dataclass(frozen=True, slots=True)

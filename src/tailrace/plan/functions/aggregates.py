@@ -103,9 +103,7 @@ def _float_variance(*, sample: bool, root: bool) -> Text:
     """Two passes over the sorted values: the mean, then the squares of the distances to it."""
 
     def text(call: AggregateCall | WindowCall, group: Group) -> str:
-        values = (
-            f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
-        )
+        values = f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
         count = f"cardinality({values})"
         mean = f"aggregate({values}, 0D, (total, x) -> total + x) / nullif({count}, 0)"
         spread = (
@@ -113,7 +111,8 @@ def _float_variance(*, sample: bool, root: bool) -> Text:
             " named_struct('mean', s.mean,"
             f" 'sum', s.sum + (x - s.mean) * (x - s.mean)), s -> s.sum)"
         )
-        value = f"{spread} / nullif({count} - {1 if sample else 0}, 0)"
+        less = 1 if sample else 0  # and of as many values, or none, there is no spread
+        value = f"{spread} / CASE WHEN {count} > {less} THEN {count} - {less} END"
         return f"CAST({f'sqrt({value})' if root else value} AS {spark_type(call.type)})"
 
     return text
@@ -185,6 +184,11 @@ AGGREGATES = (
     *(_aggregate(f"avg({t}) -> numeric", additive=sums.AVG_BIGINT) for t in ("bigint", "uint4")),
     _aggregate("avg(numeric) -> numeric", additive=sums.AVG_NUMERIC),
     _aggregate("avg(double precision) -> double precision", _float_avg),
+    *(
+        _aggregate(f"{name}({t}) -> {t}", _plain(f"{name}({{}} + CAST(0 AS {spark}))"))  # no -0: it equals 0
+        for name in ("min", "max")
+        for t, spark in (("real", "float"), ("double precision", "double"))
+    ),
     _aggregate("min(T) -> T", _plain("min({})")),
     _aggregate("max(T) -> T", _plain("max({})")),
     *(_aggregate(f"{name}(boolean) -> boolean", additive=sums.BOOL_AND) for name in ("bool_and", "every")),
@@ -240,15 +244,11 @@ def aggregate_text(call: AggregateCall | WindowCall, group: Group) -> str:
 
 def _additive_text(call: AggregateCall | WindowCall, rule: Additive, group: Group) -> str:
     parts = rule.contributions(call, group.arguments)  # type: ignore[arg-type]
-    totals = [
-        f"coalesce(CAST(sum({part.text}){group.tail} AS {part.ddl}), CAST(0 AS {part.ddl}))" for part in parts
-    ]
+    totals = [f"coalesce(CAST(sum({part.text}){group.tail} AS {part.ddl}), CAST(0 AS {part.ddl}))" for part in parts]
     return rule.finalize(call, totals)  # type: ignore[arg-type]
 
 
-def _distinct_text(
-    call: AggregateCall | WindowCall, entry: AggregateFunction, rule: Additive, group: Group
-) -> str:
+def _distinct_text(call: AggregateCall | WindowCall, entry: AggregateFunction, rule: Additive, group: Group) -> str:
     """Each value once: the contributions of the distinct values, added up."""
     if entry.spark is not None:
         return entry.spark(call, group)

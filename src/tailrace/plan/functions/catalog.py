@@ -12,9 +12,7 @@ _TYPES = {
     1114: "timestamp without time zone", 1184: "timestamp with time zone", 1186: "interval", 1700: "numeric",
     2950: "uuid", 3802: "jsonb", 16460: "uint2", 16462: "uint4", 16464: "uint8",
 }  # fmt: skip
-_FORMATS = (
-    "CASE {0} " + " ".join(f"WHEN {oid} THEN '{name}'" for oid, name in _TYPES.items()) + " ELSE '???' END"
-)
+_FORMATS = "CASE {0} " + " ".join(f"WHEN {oid} THEN '{name}'" for oid, name in _TYPES.items()) + " ELSE '???' END"
 
 
 def _privileges() -> tuple[Function, ...]:

@@ -59,9 +59,7 @@ def _constant(value: Decimal) -> Operand:
     whole, fraction = whole.lstrip("0"), fraction.rstrip("0")
     precision = max(len(whole) + len(fraction), 1)
     text = f"{'-' if value < 0 else ''}{whole or '0'}" + (f".{fraction}" if fraction else "")
-    return Operand(
-        f"CAST('{text}' AS decimal({precision},{len(fraction)}))", precision - len(fraction), len(fraction)
-    )
+    return Operand(f"CAST('{text}' AS decimal({precision},{len(fraction)}))", precision - len(fraction), len(fraction))
 
 
 def add(call: Call, render: Render) -> str:
@@ -133,9 +131,7 @@ def quotient(one: Operand, other: Operand) -> str:
     guess = f"CAST(CAST({{a}} AS double) / CAST({{b}} AS double) AS {NUMERIC_DDL})"
     step = f"CAST(CAST({_rest()} AS double) / CAST({{b}} AS double) AS {NUMERIC_DDL})"
     inner = let({"q": guess, "b": "{b}", "a": "{a}"}, _sum(["{q}", step]))
-    return let(
-        {"a": f"CAST({one.text} AS {NUMERIC_DDL})", "b": f"CAST({other.text} AS {NUMERIC_DDL})"}, inner
-    )
+    return let({"a": f"CAST({one.text} AS {NUMERIC_DDL})", "b": f"CAST({other.text} AS {NUMERIC_DDL})"}, inner)
 
 
 def _rest() -> str:

@@ -26,11 +26,7 @@ def canonical_json(text: str) -> str:
 
 def literal_key(expression: Expression) -> str | None:
     """The text of a constant key that a JSON path can hold."""
-    if (
-        isinstance(expression, Literal)
-        and expression.text is not None
-        and not set(expression.text) & set("'\"\\")
-    ):
+    if isinstance(expression, Literal) and expression.text is not None and not set(expression.text) & set("'\"\\"):
         return expression.text
     return None
 
@@ -91,9 +87,7 @@ _TYPEOF = (
     " WHEN 't' THEN 'boolean' WHEN 'f' THEN 'boolean' WHEN 'n' THEN 'null' ELSE 'number' END"
 )
 
-_AS_ARRAY = (
-    "CASE WHEN left(ltrim({}), 1) = '[' THEN from_json({}, 'array<variant>') ELSE array(parse_json({})) END"
-)
+_AS_ARRAY = "CASE WHEN left(ltrim({}), 1) = '[' THEN from_json({}, 'array<variant>') ELSE array(parse_json({})) END"
 
 FUNCTIONS = (
     function(f"{CANONICAL} -> jsonb", canonical_json("{0}")),
@@ -113,11 +107,7 @@ FUNCTIONS = (
         "CASE WHEN left(ltrim({0}), 1) = '{{' AND left(ltrim({1}), 1) = '{{' THEN"
         " to_json(parse_json(to_json(map_concat(map_filter(from_json({0}, 'map<string,variant>'), (k, v) ->"
         " NOT array_contains(json_object_keys({1}), k)), from_json({1}, 'map<string,variant>'))))) ELSE"
-        " to_json(concat("
-        + _AS_ARRAY.replace("{}", "{0}")
-        + ", "
-        + _AS_ARRAY.replace("{}", "{1}")
-        + ")) END",
+        " to_json(concat(" + _AS_ARRAY.replace("{}", "{0}") + ", " + _AS_ARRAY.replace("{}", "{1}") + ")) END",
     ),
     function(
         "-(jsonb, text) -> jsonb",

@@ -41,18 +41,13 @@ def json_text(value: str, type: SqlType) -> str:
             entries = f"array_join(transform(array_sort(map_keys({value})), k -> {entry}), ',')"
             return "concat('{', " + entries.replace("e.key", "k").replace("e.value", f"{value}[k]") + ", '}')"
         case Record(fields=fields):
-            parts = [
-                f"{quoted(_key(f.name) + ':')}, {_member(f'{value}.f{i}', f.type)}"
-                for i, f in enumerate(fields)
-            ]
+            parts = [f"{quoted(_key(f.name) + ':')}, {_member(f'{value}.f{i}', f.type)}" for i, f in enumerate(fields)]
             return canonical_json("concat('{', " + ", ',', ".join(parts) + ", '}')")
     if type == JSONB:
         return value
     if type in (REAL, DOUBLE):
         finite = f"{value} = {value} AND abs({value}) < double('Infinity')"
-        return (
-            f"CASE WHEN {finite} THEN {float_text(value, 15)} ELSE {_string(f'CAST({value} AS string)')} END"
-        )
+        return f"CASE WHEN {finite} THEN {float_text(value, 15)} ELSE {_string(f'CAST({value} AS string)')} END"
     return _string(text_form(value, type))
 
 
@@ -73,9 +68,7 @@ def _key(name: str) -> str:
 def _object(call: Call, render: Render) -> str:
     """Entries one after the other; canonical form keeps the last of equal keys."""
     texts = [render(argument) for argument in call.arguments]
-    pairs = [
-        f"{_string(k)}, ':', coalesce({v}, 'null')" for k, v in zip(texts[::2], texts[1::2], strict=True)
-    ]
+    pairs = [f"{_string(k)}, ':', coalesce({v}, 'null')" for k, v in zip(texts[::2], texts[1::2], strict=True)]
     return canonical_json("concat('{', " + ", ',', ".join(pairs) + ", '}')") if pairs else "'{}'"
 
 
@@ -85,9 +78,7 @@ def _array(call: Call, render: Render) -> str:
 
 
 FUNCTIONS = (
-    function(
-        "to_jsonb(T) -> jsonb", lambda c, r: json_text(r(c.arguments[0]), c.arguments[0].type), id=TO_JSONB
-    ),
+    function("to_jsonb(T) -> jsonb", lambda c, r: json_text(r(c.arguments[0]), c.arguments[0].type), id=TO_JSONB),
     function("jsonb_build_object(T...) -> jsonb", _object, nulls="never"),
     function("jsonb_build_array(T...) -> jsonb", _array, nulls="never"),
 )

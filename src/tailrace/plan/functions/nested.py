@@ -48,9 +48,7 @@ FUNCTIONS = (
     function("array[](T...) -> T[]", joined("array({})", ", "), nulls="never", id=ARRAY),
     function("list[](T...) -> T list", joined("array({})", ", "), nulls="never", id=LIST),
     function("[](T[], integer) -> T", "try_element_at({0}, CASE WHEN {1} > 0 THEN {1} END)", nulls="always"),
-    function(
-        "[](T list, integer) -> T", "try_element_at({0}, CASE WHEN {1} > 0 THEN {1} END)", nulls="always"
-    ),
+    function("[](T list, integer) -> T", "try_element_at({0}, CASE WHEN {1} > 0 THEN {1} END)", nulls="always"),
     function("->(map[text=>T], text) -> T", "try_element_at({0}, {1})", nulls="always"),
     function("?(map[text=>T], text) -> boolean", "map_contains_key({0}, {1})"),
     function("||(T[], T[]) -> T[]", "concat({0}, {1})"),

@@ -23,9 +23,7 @@ class Overload(Protocol):
 O = TypeVar("O", bound=Overload)  # noqa: E741
 
 
-def resolve(
-    candidates: Sequence[O], types: Sequence[SqlType]
-) -> tuple[O, tuple[SqlType, ...], SqlType] | None:
+def resolve(candidates: Sequence[O], types: Sequence[SqlType]) -> tuple[O, tuple[SqlType, ...], SqlType] | None:
     """The best overload, the types its arguments become, and its result's type.  None: none fits."""
     best: tuple[float, O, tuple[SqlType, ...], SqlType] | None = None
     for candidate in candidates:

@@ -65,9 +65,7 @@ def _regexp_match(call: Call, render: Render) -> str:
         groups = re.compile(pattern).groups
     except re.error:
         groups = 0
-    parts = ", ".join(
-        f"regexp_extract({text}, {java}, {i})" for i in (range(1, groups + 1) if groups else (0,))
-    )
+    parts = ", ".join(f"regexp_extract({text}, {java}, {i})" for i in (range(1, groups + 1) if groups else (0,)))
     return f"CASE WHEN {text} RLIKE {java} THEN array({parts}) END"
 
 
@@ -196,13 +194,11 @@ FUNCTIONS = (
     function("regexp_split_to_array(text, text) -> text[]", "split({0}, {1})"),
     function(
         "string_to_array(text, text) -> text[]",
-        "CASE WHEN {0} = '' THEN CAST(array() AS array<string>)"
-        " ELSE split({0}, concat('\\\\Q', {1}, '\\\\E'), -1) END",
+        "CASE WHEN {0} = '' THEN CAST(array() AS array<string>) ELSE split({0}, concat('\\\\Q', {1}, '\\\\E'), -1) END",
     ),
     function("quote_literal(text) -> text", "concat('\\'', replace({0}, '\\'', '\\'\\''), '\\'')"),
     function(
         "quote_ident(text) -> text",
-        "CASE WHEN {0} RLIKE '^[a-z_][a-z0-9_$]*$' THEN {0}"
-        " ELSE concat('\"', replace({0}, '\"', '\"\"'), '\"') END",
+        "CASE WHEN {0} RLIKE '^[a-z_][a-z0-9_$]*$' THEN {0} ELSE concat('\"', replace({0}, '\"', '\"\"'), '\"') END",
     ),
 )

@@ -57,9 +57,7 @@ _STEPS = (
     f" WHEN {{0}} <= {{1}} THEN sequence({{0}}, {{1}}, {_STEP}) END"
 )
 _ELEMENTS = "transform(from_json({0}, 'array<variant>'), e -> to_json(e))"
-_ENTRIES = (
-    "transform(map_entries(from_json({0}, 'map<string,variant>')), e -> struct(e.key, to_json(e.value)))"
-)
+_ENTRIES = "transform(map_entries(from_json({0}, 'map<string,variant>')), e -> struct(e.key, to_json(e.value)))"
 _TEXT_ENTRIES = "map_entries(from_json({0}, 'map<string,string>'))"
 
 TABLES = (

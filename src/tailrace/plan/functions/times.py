@@ -131,9 +131,7 @@ _UNITS = frozenset(
 def _truncated(kind: str) -> SparkText:
     def text(call: Call, render: Render) -> str:
         unit = constant(call.arguments[0], "date_trunc to a unit").lower().removesuffix("s")
-        unit = {"microsecond": "microseconds", "millisecond": "milliseconds", "centurie": "century"}.get(
-            unit, unit
-        )
+        unit = {"microsecond": "microseconds", "millisecond": "milliseconds", "centurie": "century"}.get(unit, unit)
         if unit not in _UNITS:
             raise InvalidOption(f'unit "{unit}" not recognized')
         value = render(call.arguments[1])
@@ -219,12 +217,8 @@ FUNCTIONS = (
         "-(interval) -> interval",
         "named_struct('months', -{0}.months, 'days', -{0}.days, 'micros', -{0}.micros)",
     ),
-    function(
-        "*(interval, double precision) -> interval", lambda c, r: scaled(r(c.arguments[0]), r(c.arguments[1]))
-    ),
-    function(
-        "*(double precision, interval) -> interval", lambda c, r: scaled(r(c.arguments[1]), r(c.arguments[0]))
-    ),
+    function("*(interval, double precision) -> interval", lambda c, r: scaled(r(c.arguments[0]), r(c.arguments[1]))),
+    function("*(double precision, interval) -> interval", lambda c, r: scaled(r(c.arguments[1]), r(c.arguments[0]))),
     function(
         "/(interval, double precision) -> interval",
         lambda c, r: scaled(r(c.arguments[0]), f"(1 / {r(c.arguments[1])})"),
@@ -248,9 +242,7 @@ FUNCTIONS = (
         "make_timestamp(integer, integer, integer, integer, integer, double precision) -> timestamp",
         "make_timestamp_ntz({0}, {1}, {2}, {3}, {4}, CAST({5} AS decimal(16,6)))",
     ),
-    function(
-        "timezone(text, timestamptz) -> timestamp", "CAST(from_utc_timestamp({1}, {0}) AS timestamp_ntz)"
-    ),
+    function("timezone(text, timestamptz) -> timestamp", "CAST(from_utc_timestamp({1}, {0}) AS timestamp_ntz)"),
     function("timezone(text, timestamp) -> timestamptz", "to_utc_timestamp(CAST({1} AS timestamp), {0})"),
     function(
         "justify_hours(interval) -> interval",

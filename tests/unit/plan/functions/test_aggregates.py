@@ -34,16 +34,13 @@ def test_sums_and_counts_by_group(rows: Rows) -> None:
 
 def test_no_rows_are_still_one_group(rows: Rows) -> None:
     found = rows(
-        "select count(*), count(a), sum(b), avg(n), sum(d), min(s), string_agg(s, ','),"
-        " array_agg(s) from t where false"
+        "select count(*), count(a), sum(b), avg(n), sum(d), min(s), string_agg(s, ','), array_agg(s) from t where false"
     )
     assert found == [(0, 0, None, None, None, None, None, None)]
 
 
 def test_averages_and_spreads(rows: Rows) -> None:
-    found = rows(
-        "select avg(b), avg(n), avg(d), var_pop(b), stddev(b), variance(id), avg(id), avg(amount) from t, o"
-    )
+    found = rows("select avg(b), avg(n), avg(d), var_pop(b), stddev(b), variance(id), avg(id), avg(amount) from t, o")
     assert found == [
         (
             Decimal(25),
@@ -56,6 +53,13 @@ def test_averages_and_spreads(rows: Rows) -> None:
             Decimal("8.94"),
         )
     ]
+
+
+def test_no_value_and_one_value_have_no_sample_spread(rows: Rows) -> None:
+    found = rows("select stddev(d), stddev_pop(d), variance(n), stddev(b) from t where b > 30")
+    assert found == [(None, None, None, None)]
+    found = rows("select stddev(d), stddev_pop(d), var_pop(n), var_samp(b) from t where b = 10")
+    assert found == [(None, 0.0, Decimal(0), None)]
 
 
 def test_distinct_filter_and_order(rows: Rows) -> None:
@@ -87,10 +91,7 @@ def test_an_aggregate_without_an_order_does_not_depend_on_the_rows_order(
     node = bind_query(
         "select sum(d), avg(d), stddev(d), string_agg(s, '-'), array_agg(a), jsonb_agg(s) from t", names
     ).node
-    rows = (
-        "SELECT CAST(id % 7 AS int) AS c0, 1 AS c1, CAST(id % 11 AS string) AS c2, id * 0.1D AS"
-        " c4 FROM range(50)"
-    )
+    rows = "SELECT CAST(id % 7 AS int) AS c0, 1 AS c1, CAST(id % 11 AS string) AS c2, id * 0.1D AS c4 FROM range(50)"
     texts = [
         render(
             node,
@@ -140,9 +141,7 @@ def test_sums_of_contributions_say_the_same_after_retractions(spark: SparkSessio
     columns = [f"c{i}" for i in range(len(node.input.schema))]
     batch = spark.sql(render(node, lambda scan: f"({table})"))
     inner = render(node.input, lambda scan: f"({table})")
-    weighted = (
-        f"SELECT *, CAST(w AS bigint) AS weight FROM ({inner}) LATERAL VIEW explode(array(3, -2)) x AS w"
-    )
+    weighted = f"SELECT *, CAST(w AS bigint) AS weight FROM ({inner}) LATERAL VIEW explode(array(3, -2)) x AS w"
     outputs = []
     for call in node.aggregates:
         rule = additive(call)

@@ -109,9 +109,7 @@ def test_nested_values(means: Meanings) -> None:
         ("(data->'c')::int", "22023", 'cannot cast jsonb "x" to type integer'),
     ],
 )
-def test_a_text_that_is_no_value_is_an_error(
-    failure: Failure, expression: str, sqlstate: str, message: str
-) -> None:
+def test_a_text_that_is_no_value_is_an_error(failure: Failure, expression: str, sqlstate: str, message: str) -> None:
     assert failure(f"select {expression} from t where b = 10") == (sqlstate, message)
 
 

@@ -106,8 +106,7 @@ def test_accesses_have_the_meaning_of_the_arrow(rows: Rows) -> None:
     [
         "select (data->>'a')::bigint, (data->>'b')::bigint, data->>'c' from t where (data->>'d')::int < 5",
         "select data->>'c', sum((data->>'a')::int) from t where data->>'d' is not null group by 1",
-        "select x.c from (select data->>'c' as c, data->>'d' as d from t) x where x.d::int < 5 and"
-        " length(x.c) > 0",
+        "select x.c from (select data->>'c' as c, data->>'d' as d from t) x where x.d::int < 5 and length(x.c) > 0",
         "select o.id, t.data->>'a' from t join o on o.id = (t.data->>'a')::bigint where t.data->>'d' = '4'",
     ],
 )

@@ -101,8 +101,7 @@ def test_truncation_zones_and_making(means: Meanings) -> None:
             "make_timestamp(2024, 7, 3, 18, 43, 5.5)": "2024-07-03 18:43:05.5",
             "timestamp '2024-07-03 12:00' at time zone 'America/New_York'": "2024-07-03 16:00:00+00",
             "timestamptz '2024-07-03 12:00+00' at time zone 'America/New_York'": "2024-07-03 08:00:00",
-            "to_char(timestamp '2024-07-03 18:43:05.312', 'YYYY-MM-DD"
-            " HH24:MI:SS.MS')": "2024-07-03 18:43:05.312",
+            "to_char(timestamp '2024-07-03 18:43:05.312', 'YYYY-MM-DD HH24:MI:SS.MS')": "2024-07-03 18:43:05.312",
             "to_char(timestamp '2024-07-03 18:43:05', 'DD Mon YYYY HH12:MI AM')": "03 Jul 2024 06:43 PM",
             "justify_hours(interval '27 hours')": "1 day 03:00:00",
             "justify_days(interval '35 days')": "1 mon 5 days",
