@@ -92,8 +92,9 @@ def _compiled(spark: SparkSession) -> Any:
     """A Java class loader with our classes; their jar is on its way to the executors."""
     jvm: Any = spark.sparkContext._jvm
     loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
-    scratch = Path(spark.sparkContext.getConf().get("spark.local.dir") or "")  # ours goes even after a kill -9
-    folder = tempfile.mkdtemp(prefix="tailrace-functions-", dir=scratch if scratch.is_absolute() else None)
+    # Ours goes even after a kill -9.
+    scratch = Path(spark.sparkContext.getConf().get("spark.local.dir") or "/nowhere")
+    folder = tempfile.mkdtemp(prefix="tailrace-functions-", dir=scratch if scratch.is_dir() else None)
     jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(folder))
     jar = Path(folder, "tailrace-functions.jar")
     with zipfile.ZipFile(jar, "w") as archive:

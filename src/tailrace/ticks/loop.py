@@ -166,6 +166,7 @@ class Loop:
             self._commit_positions(positions)
         else:
             self.cluster.pass_by(self.clock.next())
+            self._settle(self.cluster.frontier)
         self._keep_house()
 
     def run(self, t: Tick) -> None:

@@ -1,0 +1,103 @@
+"""Spark jobs are counted where they are asked for: a job that nobody counted is a hidden action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from tailrace.engine.engine import Engine
+from tailrace.engine.rows import arrow_schema
+from tailrace.ticks.loop import Pace
+from tailrace.types.core import Tick
+
+
+@pytest.fixture
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    with Engine(spark, pace=Pace(interval=0.01)) as opened:
+        opened.sql("CREATE TABLE t (k int, v int); CREATE TABLE u (k int, v int)")
+        yield opened
+
+
+class Jobs:
+    """`spark`: how many jobs Spark itself has started; `counted`: how many we say we asked for."""
+
+    spark = 0
+    counted = 0
+
+
+@contextmanager
+def jobs(engine: Engine) -> Iterator[Jobs]:
+    """Counts what is run inside, housekeeping after the last tick included."""
+    found = Jobs()
+    engine.settle()
+    before = spark_jobs(engine.spark), engine.store.work.jobs
+    yield found
+    engine.settle()
+    found.spark, found.counted = spark_jobs(engine.spark) - before[0], engine.store.work.jobs - before[1]
+
+
+def spark_jobs(spark: SparkSession) -> int:
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
+
+
+def change(engine: Engine, table: str, *rows: tuple[int, int, int]) -> Tick:
+    """One tick in which these rows come or go: (k, v, weight).  They are on the driver: no job to make them."""
+    item = engine.catalog.resolve((table,))
+    k, v, weights = zip(*rows, strict=True)
+    columns = [pa.array(k, pa.int32()), pa.array(v, pa.int32())]
+    delta = pa.Table.from_arrays(columns, schema=arrow_schema(item.schema or ()))
+    return engine.loop.change(lambda: {item.id: delta.append_column("weight", pa.array(weights, pa.int64()))})
+
+
+def test_an_idle_tick_runs_no_job(engine: Engine) -> None:
+    engine.sql("CREATE MATERIALIZED VIEW m AS SELECT t.k, count(*) AS n FROM t LEFT JOIN u ON t.k = u.k GROUP BY t.k")
+    change(engine, "t", (1, 1, 1))
+    with jobs(engine) as run:
+        for _ in range(5):
+            assert engine.loop.wait_for(Tick(engine.cluster.frontier + 1), 60)
+    assert (run.spark, run.counted) == (0, 0)
+
+
+def test_a_tick_of_a_filter_and_an_aggregate_runs_one_job(engine: Engine) -> None:
+    engine.sql("CREATE MATERIALIZED VIEW m AS SELECT k, sum(v) AS s, count(*) AS n FROM t WHERE v > 0 GROUP BY k")
+    change(engine, "t", (1, 1, 1))
+    for v in range(6):  # long enough for compaction to have work
+        with jobs(engine) as run:
+            t = change(engine, "t", (1, v, 1), (2, 5, 1), (1, 1, -1 if v == 0 else 1))
+        assert (run.spark, run.counted) == (1, 1)
+        assert [effort.jobs for effort in engine.cluster.efforts if effort.tick == t] == [1]
+
+
+def test_a_tick_that_changes_nothing_relevant_runs_no_job(engine: Engine) -> None:
+    engine.sql("CREATE MATERIALIZED VIEW m AS SELECT k, sum(v) AS s FROM t GROUP BY k")
+    engine.sql("CREATE MATERIALIZED VIEW j AS SELECT x.k FROM t AS x JOIN t AS y ON x.k = y.v")
+    engine.sql("CREATE MATERIALIZED VIEW w AS SELECT k, rank() OVER (ORDER BY v) AS r FROM t")
+    change(engine, "t", (1, 1, 1))
+    with jobs(engine) as run:
+        change(engine, "u", (1, 1, 1))
+        change(engine, "t", (3, 3, 1), (3, 3, -1))
+    assert (run.spark, run.counted) == (0, 0)
+
+
+def test_views_that_share_their_state_share_the_job(engine: Engine) -> None:
+    engine.sql("CREATE MATERIALIZED VIEW a AS SELECT k, sum(v) AS s FROM t GROUP BY k")
+    engine.sql("CREATE MATERIALIZED VIEW b AS SELECT k, sum(v) + 1 AS s FROM t GROUP BY k HAVING sum(v) > 1")
+    with jobs(engine) as run:
+        change(engine, "t", (1, 1, 1))
+    assert (run.spark, run.counted) == (1, 1)
+
+
+def test_a_restart_with_nothing_to_replay_runs_no_job(spark: SparkSession, tmp_path: Path) -> None:
+    with Engine(spark, tmp_path) as engine:
+        engine.sql("CREATE TABLE t (k int, v int)")
+        engine.sql("CREATE MATERIALIZED VIEW m AS SELECT k, sum(v) AS s FROM t GROUP BY k")
+        change(engine, "t", (1, 1, 1))
+    before = spark_jobs(spark)
+    with Engine(spark, tmp_path) as engine:
+        engine.settle()
+    assert spark_jobs(spark) == before
