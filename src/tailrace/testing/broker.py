@@ -178,7 +178,7 @@ class Broker:
         return [str(java()), *self._jvm_options, *options, "-cp", broker_classpath(), main_class, *arguments]
 
     def _format(self) -> None:
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "_")  # no option
         config = str(self._directory / "server.properties")
         command = self._command("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", config)
         answer = subprocess.run(command, capture_output=True, text=True)
