@@ -32,6 +32,7 @@ SQL_SETTINGS: Mapping[str, str] = {
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # digits are kept; too many is an error
+    "spark.sql.variant.allowDuplicateKeys": "true",  # of equal keys in a jsonb the last one counts
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.shuffle.partitions": "4",  # a tick is small; large steps raise it themselves
 }

@@ -169,7 +169,7 @@ class EngineSession:
         words = text.split(None, 1)
         is_query = words and words[0].upper() in ("SELECT", "WITH", "VALUES", "TABLE")
         query = text if is_query else f"SELECT * FROM {text}"
-        return self.bind(QueryText(query)).node
+        return self.bind(QueryText(query)).relation
 
     def parse_name(self, text: str) -> Name:
         return Parser(text).name("relation name")

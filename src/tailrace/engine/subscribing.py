@@ -47,7 +47,7 @@ def _plan(session: EngineSession, statement: Subscribe) -> Node:
     if isinstance(of, Name):
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in of.parts)
         of = QueryText(f"SELECT * FROM {quoted}", of.position or 0)
-    return session.bind(of).node
+    return session.bind(of).relation
 
 
 def _rows(session: EngineSession, node: Node, *, snapshot: bool) -> Iterator[pa.RecordBatch]:

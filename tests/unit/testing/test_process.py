@@ -37,7 +37,11 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    """It may go at any moment, also between two questions about it."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
