@@ -62,6 +62,8 @@ def build_flink() -> None:
         *_FLINK_CONNECTOR,
         "-retrieve",
         target,
+        "-types",
+        "jar",  # not its sources
         "-notransitive",
     ]
     subprocess.run(command, check=True)

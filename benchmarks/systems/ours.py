@@ -1,8 +1,9 @@
 """Our own system: SQL over a Postgres connection to `tailrace serve`.
 
-jobs/ours_job.py starts the server as its child, takes the first accepted connection for `engine_up`, runs
-`statements(run)` one by one over that one connection, and takes the return of the last one (CREATE SINK) for
-`job_running`.  Topics, clocks and verifier are the same as for the peers.
+jobs/ours_job.py starts the server as its child, takes the first accepted connection for `engine_up` and also for
+`job_running`, and runs `statements(run)` one by one over that one connection.  A peer's clock starts when its job
+runs; ours starts before the first statement is even planned, since data flows from CREATE SOURCE on.  Topics and
+verifier are the same as for the peers.
 
 W1 has no append envelope in Materialize's dialect.  Keyed by the view's own id, an upsert sink writes each row
 once; the verifier still counts every message, so a row written twice is an error.

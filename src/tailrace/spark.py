@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 
 from tailrace.jars import spark_jars
 from tailrace.java import java_home
+from tailrace.jvm.functions import install
 
 SQL_SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",  # an overflow or a bad cast is an error, never a silent NULL
@@ -34,6 +35,7 @@ SQL_SETTINGS: Mapping[str, str] = {
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # digits are kept; too many is an error
     "spark.sql.variant.allowDuplicateKeys": "true",  # of equal keys in a jsonb the last one counts
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",  # not kafka: its V2 reader makes rows at once
     "spark.sql.shuffle.partitions": "4",  # a tick is small; large steps raise it themselves
 }
 
@@ -66,13 +68,16 @@ def build_session(
     if extra and _JVM_OPTIONS in extra:
         settings[_JVM_OPTIONS] = f"{ours[_JVM_OPTIONS]} {extra[_JVM_OPTIONS]}"
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    return SparkSession(SparkContext(conf=conf, gateway=_start_jvm(conf)))
+    session = SparkSession(SparkContext(conf=conf, gateway=_start_jvm(conf)))
+    install(session)
+    return session
 
 
 def configure(session: SparkSession) -> SparkSession:
-    """The session with the SQL settings applied; beside a user's own: `configure(spark.newSession())`."""
+    """The session with our settings and functions; beside a user's own: `configure(spark.newSession())`."""
     for name, value in SQL_SETTINGS.items():
         session.conf.set(name, value)
+    install(session)
     return session
 
 

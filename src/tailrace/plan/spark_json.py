@@ -2,9 +2,9 @@
 
 `data->>'a'`, `data->>'b'` and `data->>'c'`, in a select list and in WHERE alike, are read by one LATERAL
 VIEW.  A view and not an expression, because Spark copies a cheap-looking expression into the filter and into
-each column, and would parse again in each place; a generator it leaves where it is.  `json_tuple` has exactly
-the meaning of `->>`: text of numbers, JSON text of objects, NULL for JSON null, for what is missing and for
-what is no object, the last of equal keys.
+each column, and would parse again in each place; a generator it leaves where it is.  Top-level fields are read
+by `tailrace_json_fields` (jvm/functions.py), which every session that runs this text has: the meaning of `->>` at a
+fraction of what Spark's `json_tuple` costs.
 """
 
 from __future__ import annotations
@@ -41,16 +41,15 @@ def shared_parses(
     for place, document in documents.items():
         flat: list[Path] = [path for path in document.calls if len(path) == 1]
         nested: list[Path] = [path for path in document.calls if len(path) > 1]
-        views: list[tuple[str, list[Path]]] = []
         if flat:
-            views.append((_tuple(columns[place], flat), flat))
+            name = f"{alias}j{place}"
+            clauses += f" LATERAL VIEW {_fields(columns[place], flat)} {name} AS {name}_f"
+            known |= {c: f"{name}.{name}_f[{k}]" for k, path in enumerate(flat) for c in document.calls[path]}
         if nested:
-            views.append((_struct(columns[place], nested), nested))
-        for i, (generator, paths) in enumerate(views):
-            name = f"{alias}j{place}" + ("" if i == 0 else f"x{i}")
-            names = [f"{name}_{k}" for k in range(len(paths))]
-            clauses += f" LATERAL VIEW {generator} {name} AS {', '.join(names)}"
-            known |= {c: f"{name}.{n}" for p, n in zip(paths, names, strict=True) for c in document.calls[p]}
+            name = f"{alias}j{place}x"
+            names = [f"{name}_{k}" for k in range(len(nested))]
+            clauses += f" LATERAL VIEW {_struct(columns[place], nested)} {name} AS {', '.join(names)}"
+            known |= {c: f"{name}.{n}" for path, n in zip(nested, names, strict=True) for c in document.calls[path]}
     return clauses, known
 
 
@@ -69,8 +68,10 @@ def _accesses(expressions: Iterable[Expression]) -> Iterator[tuple[Expression, i
         yield from _accesses(children(expression))
 
 
-def _tuple(document: str, paths: Sequence[Path]) -> str:
-    return f"json_tuple({document}, {', '.join(quoted(path[0]) for path in paths)})"
+def _fields(document: str, paths: Sequence[Path]) -> str:
+    """One row with an array of the fields' texts."""
+    names = "\0".join(path[0] for path in paths).encode().hex()
+    return f"explode(array(tailrace_json_fields(CAST({document} AS BINARY), X'{names}')))"
 
 
 def _struct(document: str, paths: Sequence[Path]) -> str:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 from confluent_kafka import KafkaException, TopicPartition
 
-from tailrace.formats.functions import install
 from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 from tailrace.sources.contract import Offsets
@@ -94,8 +93,6 @@ class KafkaLog:
         rows = distance(since, until)
         if rows == 0:
             return None
-        for session in (views.small, views.large):
-            install(session)  # either may plan the text
         if rows > self._small_rows:
             self._stand_back()
             self._check_kept(since, until)

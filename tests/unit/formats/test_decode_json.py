@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailrace.formats.decode_json import JsonDecoder, is_json
-from tailrace.formats.functions import install, install_java, install_sql
+from tailrace.jvm.functions import install, install_java, install_sql
 from tailrace.spark import configure
 
 VALID = [

@@ -176,7 +176,7 @@ def test_a_view_stands_in_its_place(names: FixedNames) -> None:
     outer = bind_query("select a from v where b > 1", FixedNames(view))
     assert scans(outer.node) == {"u1"}
     text = render(outer.node, lambda scan: scan.relation)
-    assert text.count("json_tuple") == 1
+    assert text.count("tailrace_json_fields") == 1
     assert text.count("SELECT") == 1
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import Row, SparkSession
 from tailrace.formats.decode_csv import CsvDecoder
 from tailrace.formats.decode_json import JsonDecoder
 from tailrace.formats.decode_text import TextDecoder
-from tailrace.formats.functions import install
+from tailrace.jvm.functions import install
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.plan.data_errors import translate
 from tailrace.sources.kafka_decode import (

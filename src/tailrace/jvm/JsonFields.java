@@ -2,19 +2,20 @@ import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.apache.spark.sql.api.java.UDF2;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * The texts of some top-level fields of a JSON document, all in one pass: what {@code ->>} gives for each.
  *
  * <p>A string without its quotes and escapes, a number exactly and without trailing zeros, an object or array as it is
  * written but for spaces.  NULL for JSON null and for what is missing; of equal names the last counts.  All is NULL for
- * what is no object, or no JSON.  Names come as one text, separated by NUL, which no name of ours can contain.
+ * what is no object, or no JSON.  Names come as the bytes of one text, separated by NUL, which no name of ours can
+ * contain; bytes and not a text, because Spark would make a new text of it for every row.
  */
 public final class JsonFields implements UDF2 {
     private static final int LARGEST_EXPONENT = 1000; // beyond it, writing all digits would be a way to fill memory
 
-    private transient String joined;
-    private transient byte[][] names;
+    private transient byte[][] asked; // what was asked for last: the joined names, then each; never half of it
 
     @Override
     public Object call(Object data, Object joinedNames) {
@@ -22,29 +23,31 @@ public final class JsonFields implements UDF2 {
             return null;
         }
         byte[] b = (byte[]) data;
-        return JsonGrammar.isDocument(b) ? fields(b, split((String) joinedNames)) : null;
+        return JsonGrammar.isDocument(b) ? fields(b, split((byte[]) joinedNames)) : null;
     }
 
-    private byte[][] split(String given) {
-        if (!given.equals(joined)) {
-            String[] parts = given.split("\0", -1);
-            byte[][] found = new byte[parts.length][];
-            for (int k = 0; k < parts.length; k++) {
-                found[k] = parts[k].getBytes(StandardCharsets.UTF_8);
-            }
-            names = found;
-            joined = given;
+    private byte[][] split(byte[] joined) {
+        byte[][] known = asked;
+        if (known != null && (known[0] == joined || Arrays.equals(known[0], joined))) {
+            return known;
         }
-        return names;
+        String[] parts = new String(joined, StandardCharsets.UTF_8).split("\0", -1);
+        byte[][] found = new byte[parts.length + 1][];
+        found[0] = joined;
+        for (int k = 0; k < parts.length; k++) {
+            found[k + 1] = parts[k].getBytes(StandardCharsets.UTF_8);
+        }
+        asked = found;
+        return found;
     }
 
     /** The document is known to be right, so that nothing needs to be checked on the way. */
-    private static String[] fields(byte[] b, byte[][] names) {
+    private static UTF8String[] fields(byte[] b, byte[][] names) {
         int i = JsonGrammar.space(b, 0);
         if (b[i] != '{') {
             return null;
         }
-        String[] found = new String[names.length];
+        UTF8String[] found = new UTF8String[names.length - 1];
         int next = 0; // fields mostly come in the order in which they are asked for
         i = JsonGrammar.space(b, i + 1);
         while (b[i] == '"') {
@@ -66,15 +69,17 @@ public final class JsonFields implements UDF2 {
         byte[] name = b;
         for (int i = from; i < to; i++) {
             if (b[i] == '\\') {
-                name = unescaped(b, from, to).getBytes(StandardCharsets.UTF_8);
+                name = unescaped(b, from, to).getBytes();
                 from = 0;
                 to = name.length;
                 break;
             }
         }
-        for (int k = 0; k < names.length; k++) {
-            int place = (first + k) % names.length;
-            if (Arrays.equals(name, from, to, names[place], 0, names[place].length)) {
+        int count = names.length - 1;
+        for (int k = 0; k < count; k++) {
+            int place = first + k < count ? first + k : first + k - count;
+            byte[] wanted = names[place + 1];
+            if (to - from == wanted.length && Arrays.equals(name, from, to, wanted, 0, wanted.length)) {
                 return place;
             }
         }
@@ -99,7 +104,7 @@ public final class JsonFields implements UDF2 {
         }
     }
 
-    private static String text(byte[] b, int from, int to) {
+    private static UTF8String text(byte[] b, int from, int to) {
         switch (b[from]) {
             case 'n':
                 return null;
@@ -109,22 +114,21 @@ public final class JsonFields implements UDF2 {
             case '[':
                 return compact(b, from, to);
             case 't':
-                return "true";
             case 'f':
-                return "false";
+                return UTF8String.fromBytes(b, from, to - from);
             default:
                 return number(b, from, to);
         }
     }
 
-    private static String number(byte[] b, int from, int to) {
-        String written = new String(b, from, to - from, StandardCharsets.ISO_8859_1);
+    private static UTF8String number(byte[] b, int from, int to) {
         for (int i = from; i < to; i++) {
             if (b[i] == '.' || b[i] == 'e' || b[i] == 'E') {
-                return plain(written);
+                return UTF8String.fromString(plain(new String(b, from, to - from, StandardCharsets.ISO_8859_1)));
             }
         }
-        return written.equals("-0") ? "0" : written;
+        boolean minusZero = to - from == 2 && b[from] == '-' && b[from + 1] == '0';
+        return minusZero ? UTF8String.fromString("0") : UTF8String.fromBytes(b, from, to - from);
     }
 
     private static String plain(String written) {
@@ -136,7 +140,7 @@ public final class JsonFields implements UDF2 {
         return Math.abs(number.scale()) > LARGEST_EXPONENT ? number.toString() : number.toPlainString();
     }
 
-    private static String compact(byte[] b, int from, int to) {
+    private static UTF8String compact(byte[] b, int from, int to) {
         byte[] kept = new byte[to - from];
         int n = 0;
         for (int i = from; i < to; ) {
@@ -148,19 +152,18 @@ public final class JsonFields implements UDF2 {
             }
             i = next;
         }
-        return new String(kept, 0, n, StandardCharsets.UTF_8);
+        return UTF8String.fromBytes(kept, 0, n);
     }
 
-    private static String unescaped(byte[] b, int from, int to) {
+    private static UTF8String unescaped(byte[] b, int from, int to) {
         int i = from;
         while (i < to && b[i] != '\\') {
             i++;
         }
-        String head = new String(b, from, i - from, StandardCharsets.UTF_8);
         if (i == to) {
-            return head;
+            return UTF8String.fromBytes(b, from, to - from);
         }
-        StringBuilder text = new StringBuilder(head);
+        StringBuilder text = new StringBuilder(new String(b, from, i - from, StandardCharsets.UTF_8));
         while (i < to) { // at a backslash
             char c = (char) b[i + 1];
             i += 2;
@@ -177,6 +180,6 @@ public final class JsonFields implements UDF2 {
             }
             text.append(new String(b, run, i - run, StandardCharsets.UTF_8));
         }
-        return text.toString();
+        return UTF8String.fromString(text.toString());
     }
 }

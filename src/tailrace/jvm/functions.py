@@ -8,10 +8,8 @@ and only slower.
 
 | function | gives |
 |---|---|
-| `tailrace_is_json(binary)` | whether the bytes are one JSON document and nothing else; UTF-8 is not checked
-|
-| `tailrace_json_fields(binary, names)` | the texts of top-level fields, as an array; names are separated by
-NUL |
+| `tailrace_is_json(binary)` | whether the bytes are one JSON document and nothing else; UTF-8 is not checked |
+| `tailrace_json_fields(binary, names)` | the texts of top-level fields, as an array; names (binary) are separated by NUL |
 """
 
 from __future__ import annotations
@@ -46,9 +44,9 @@ _ELEMENTS = f"""from_json(concat('[', CAST(data AS STRING), ',"{_MARK}"]'), 'arr
 _FIELDS = "from_json(CAST(data AS STRING), 'map<string,string>')"
 _IN_SQL = (
     f"tailrace_is_json(data BINARY) RETURNS BOOLEAN RETURN get({_ELEMENTS}, 1) <=> '{_MARK}'",
-    "tailrace_json_fields(data BINARY, names STRING) RETURNS ARRAY<STRING> RETURN CASE WHEN"
+    "tailrace_json_fields(data BINARY, names BINARY) RETURNS ARRAY<STRING> RETURN CASE WHEN"
     f" tailrace_is_json(data) AND {_FIELDS} IS NOT NULL THEN"
-    f" transform(split(names, char(0)), name -> try_element_at({_FIELDS}, name)) END",
+    f" transform(split(CAST(names AS STRING), char(0)), name -> try_element_at({_FIELDS}, name)) END",
 )
 
 _lock = threading.Lock()
@@ -85,6 +83,7 @@ def install_sql(spark: SparkSession) -> None:
     """The same functions in SQL.  They round fractions to a double's digits, and take the first of equal
     names."""
     for definition in _IN_SQL:
+        spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {definition.partition('(')[0]}")
         spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {definition}")
 
 

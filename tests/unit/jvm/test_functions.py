@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tailrace.formats.functions import install, install_java, install_sql
+from tailrace.jvm.functions import install, install_java, install_sql
 from tailrace.spark import configure
 
 CASES: list[tuple[str, list[str | None] | None]] = [
@@ -41,7 +41,7 @@ EXACT: list[tuple[str, list[str | None]]] = [
 
 def fields(session: SparkSession, documents: list[str], names: str) -> list[Any]:
     rows = session.createDataFrame([(document.encode(),) for document in documents], "data binary")
-    return [row[0] for row in rows.selectExpr(f"tailrace_json_fields(data, {names})").collect()]
+    return [row[0] for row in rows.selectExpr(f"tailrace_json_fields(data, CAST({names} AS BINARY))").collect()]
 
 
 @pytest.mark.parametrize("installed", [install_java, install_sql])
@@ -95,6 +95,6 @@ def _text(value: Any) -> str | None:
 
 def test_a_missing_document_has_no_fields(spark: SparkSession) -> None:
     install(spark)
-    row = spark.sql("SELECT tailrace_json_fields(NULL, 'a'), tailrace_is_json(NULL)").first()
+    row = spark.sql("SELECT tailrace_json_fields(NULL, X'61'), tailrace_is_json(NULL)").first()
     assert row is not None
     assert tuple(row) == (None, None)
