@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 from tailrace.jars import spark_jars
 from tailrace.java import java_home
 from tailrace.jvm.functions import install
+from tailrace.shipping import ship
 
 SQL_SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",  # an overflow or a bad cast is an error, never a silent NULL
@@ -35,7 +36,7 @@ SQL_SETTINGS: Mapping[str, str] = {
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # digits are kept; too many is an error
     "spark.sql.variant.allowDuplicateKeys": "true",  # of equal keys in a jsonb the last one counts
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",  # not kafka: its V2 reader makes rows at once
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",  # not kafka: its V2 reader is quicker
     "spark.sql.shuffle.partitions": "4",  # a tick is small; large steps raise it themselves
 }
 
@@ -70,6 +71,7 @@ def build_session(
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     session = SparkSession(SparkContext(conf=conf, gateway=_start_jvm(conf)))
     install(session)
+    ship(session.sparkContext)
     return session
 
 
@@ -78,6 +80,7 @@ def configure(session: SparkSession) -> SparkSession:
     for name, value in SQL_SETTINGS.items():
         session.conf.set(name, value)
     install(session)
+    ship(session.sparkContext)
     return session
 
 

@@ -155,8 +155,9 @@ class Engine:
         return bool(self.cluster.sources)
 
     def settle(self) -> None:
-        """Waits for one more tick: whatever was said before is done, sinks included."""
+        """Waits for one more tick and what it leaves behind: whatever was said before is done, sinks included."""
         self.loop.change(dict)
+        self.loop.do(self.loop.compactor.settle)
 
     def close(self) -> None:
         """Ends after the tick in progress; nothing is lost."""
@@ -166,6 +167,7 @@ class Engine:
         for source in self.cluster.sources.values():
             source.close()
         self.running.close()
+        self.store.lookups.close()
         self.database.close()
         if self._temporary:
             shutil.rmtree(self.directory, ignore_errors=True)

@@ -92,7 +92,8 @@ def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:
     connection = connections.kafka(engine, engine.catalog.resolve(target.connection.parts))
     identity = Identity(id=sink.id, name=sink.name, facts=sink.facts)
     definition = definition_of(engine, sink.statement, identity, relation, connection)
-    return KafkaSink(definition, engine.spark, engine.sizes.of_kafka_sinks, defences.of_kafka_sinks())
+    limits, small = engine.sizes.of_kafka_sinks, engine.views.small
+    return KafkaSink(definition, engine.spark, limits, defences.of_kafka_sinks(), small=small)
 
 
 def definition_of(

@@ -89,6 +89,11 @@ class Views:
             for name in mine or ():
                 self.drop(name)
 
+    @property
+    def in_scratch(self) -> bool:
+        """Views that this thread adds will be dropped at the end."""
+        return self._local.names is not None
+
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made once in a scratch: for texts over views that go with it."""
         memory = self._local.memory

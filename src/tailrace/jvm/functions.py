@@ -9,7 +9,7 @@ and only slower.
 | function | gives |
 |---|---|
 | `tailrace_is_json(binary)` | whether the bytes are one JSON document and nothing else; UTF-8 is not checked |
-| `tailrace_json_fields(binary, names)` | the texts of top-level fields, as an array; names (binary) are separated by NUL |
+| `tailrace_json_fields(binary, names)` | texts of top-level fields, an array; names (binary) are separated by NUL |
 """
 
 from __future__ import annotations

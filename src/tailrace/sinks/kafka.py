@@ -55,9 +55,13 @@ class KafkaSink:
         spark: SparkSession,
         limits: Limits | None = None,
         defences: Defences | None = None,
+        *,
+        small: SparkSession | None = None,
     ) -> None:
+        """`small`: the session that plans for a handful of rows."""
         self._sink = definition
         self._spark = spark
+        self._small = small or spark
         self._limits = limits or Limits()
         self._defences = defences or Defences()
         self._topics = Topics(definition.connection)
@@ -126,7 +130,7 @@ class KafkaSink:
         if delta.is_empty:
             return self._write_here(writer, tick, [])
         if delta.rows <= self._limits.small_rows:
-            encoded = self._spark.sql(self._sink.told_as.encoded(delta)).toArrow()
+            encoded = self._small.sql(self._sink.told_as.encoded(delta)).toArrow()
             few = pairing.messages(encoded, self._sink.told_as, positive=delta.positive)
             return self._write_here(writer, tick, few.to_batches())
         if self._sink.guarantee == AT_LEAST_ONCE:

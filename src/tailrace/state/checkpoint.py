@@ -64,6 +64,8 @@ def load(store: Store) -> tuple[Tick, Frontiers]:
 
 def sweep(store: Store) -> None:
     """Removes run files that neither the published manifest nor a living trace names."""
+    if store.merging:
+        return
     manifest = _read(store.directory)
     named = {run["path"] for t in (manifest or {"traces": {}})["traces"].values() for run in t["runs"]}
     named |= {run.path.name for t in store.traces.values() for run in t.runs if run.path is not None}
@@ -104,8 +106,8 @@ def _restore(store: Store, id: str, description: dict[str, Any]) -> Trace:
 
 def _restore_run(store: Store, layout: Layout, saved: dict[str, Any]) -> Run:
     path = store.directory / "runs" / saved["path"]
-    run = store.open(path, layout, Tick(saved["lo"]), Tick(saved["hi"]), saved["rows"])
-    return replace(run, is_settled=saved["settled"])
+    lo, hi, rows = Tick(saved["lo"]), Tick(saved["hi"]), saved["rows"]
+    return replace(store.loaded(path, layout, lo, hi, rows), is_settled=saved["settled"])
 
 
 def _read(directory: Path) -> dict[str, Any] | None:

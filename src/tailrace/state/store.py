@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tailrace.ivm.views import Views, arrow_schema
 from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
+from tailrace.state.lookup import Lookups
+from tailrace.state.matching import Matching
 from tailrace.state.run import Run, count_rows, remove, write_table
 from tailrace.state.trace import Trace
 from tailrace.testing.crash import crash_point
@@ -44,9 +47,14 @@ class Store:
     small_rows: int = SMALL_ROWS
     traces: dict[str, Trace] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
+    merging: bool = False  # files that no trace names yet are being written
     _retired: list[Run] = field(default_factory=list)
     _readers: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    lookups: Lookups = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lookups = Lookups(self.directory / "lookup")
 
     def trace(self, id: str, layout: Layout) -> Trace:
         """The trace of this id, new or as the last checkpoint left it."""
@@ -81,6 +89,11 @@ class Store:
             view = self.views.add_arrow(table, layout.ddl)
         return Run(lo=lo, hi=hi, rows=table.num_rows, view=view, table=table)
 
+    def matching(self, trace: Trace, t: Tick, touched: Sequence[Run]) -> Matching:
+        """The content of `trace` at `t` under the hashes of the runs `touched`.  No job."""
+        key = ("matching", trace.id, t, tuple(run.view for run in touched))
+        return self.views.remember(key, lambda: Matching.find(self.views, self.lookups, trace, t, touched))
+
     @contextmanager
     def staged(self, sql: str, layout: Layout, rows: int) -> Iterator[Run | None]:
         """Runs one Spark job: rows that a text needs more than once and that are costly to compute, for a while."""
@@ -89,7 +102,7 @@ class Store:
             yield run
         finally:
             if run is not None:
-                self.views.drop(run.view)
+                self._drop_views([run])
                 if run.path is not None:
                     remove(run.path)
 
@@ -109,7 +122,12 @@ class Store:
         if rows == 0:
             remove(path)
             return None
-        return self.open(path, layout, lo, hi, rows)
+        return self.loaded(path, layout, lo, hi, rows)
+
+    def loaded(self, path: Path, layout: Layout, lo: Tick, hi: Tick, rows: int) -> Run:
+        """A run of Parquet files that are there; few rows are taken to the driver.  No job."""
+        small = self.run_of(pq.read_table(path), layout, lo, hi) if rows <= self.small_rows else None
+        return self.open(path, layout, lo, hi, rows) if small is None else replace(small, path=path)
 
     def open(self, path: Path, layout: Layout, lo: Tick, hi: Tick, rows: int) -> Run:
         """A run of Parquet files that are there.  No job: the schema is ours, nothing is inferred."""
@@ -120,7 +138,7 @@ class Store:
     def spill(self, run: Run, layout: Layout) -> Run:
         """The same run as a Parquet file.  No job."""
         opened = self.open(run.path or self.save(run), layout, run.lo, run.hi, run.rows)
-        self.views.drop(run.view)
+        self._drop_views([run])
         return replace(opened, is_settled=run.is_settled)
 
     def save(self, run: Run) -> Path:
@@ -157,5 +175,9 @@ class Store:
             if self._readers:
                 return
             gone, self._retired = self._retired, []
-        for run in gone:
+        self._drop_views(gone)
+
+    def _drop_views(self, runs: list[Run]) -> None:
+        self.lookups.forget(runs)
+        for run in runs:
             self.views.drop(run.view)

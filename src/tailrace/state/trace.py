@@ -38,16 +38,21 @@ class Trace:
 
     def between(self, lo: Tick, hi: Tick) -> ZSet:
         """The change from `lo` to `hi` with all columns of the layout, not consolidated.  Runs no job."""
+        runs = self.runs_between(lo, hi)
+        texts = [f"SELECT {self.layout.columns} FROM {run.view}" for run in runs]
+        sql = " UNION ALL ".join(texts) if texts else None
+        is_settled = len(runs) <= 1 and all(run.is_settled for run in runs)
+        return ZSet(arity=self.layout.arity, sql=sql, rows=sum(run.rows for run in runs), is_settled=is_settled)
+
+    def runs_between(self, lo: Tick, hi: Tick) -> list[Run]:
+        """The runs that make up the change from `lo` to `hi`."""
         if hi > self.upper or (lo < self.since and lo != BEGINNING):
             raise InternalError(f"trace {self.id} knows ({self.since}, {self.upper}], not ({lo}, {hi}]")
         runs = [run for run in self.runs if run.hi > lo and run.lo < hi]
         for run in runs:
             if run.lo < lo or run.hi > hi:
                 raise InternalError(f"run ({run.lo}, {run.hi}] of trace {self.id} straddles ({lo}, {hi}]")
-        texts = [f"SELECT {self.layout.columns} FROM {run.view}" for run in runs]
-        sql = " UNION ALL ".join(texts) if texts else None
-        is_settled = len(runs) <= 1 and all(run.is_settled for run in runs)
-        return ZSet(arity=self.layout.arity, sql=sql, rows=sum(run.rows for run in runs), is_settled=is_settled)
+        return runs
 
     def settled(self, lo: Tick, hi: Tick) -> ZSet:
         """The same change with each row once.  A single run of a trace of sums is that already; else one shuffle."""

@@ -89,8 +89,7 @@ class UpsertInput:
         row = columns(layout.arity)
         hash = key_hash([f"c{i}" for i in self.source.key])
         fresh = f"SELECT {hash} AS h, {row}, CAST(NOT deleted AS bigint) AS weight FROM ({messages})"
-        before = self.trace.between(BEGINNING, self.trace.upper)
-        if before.sql is None:
+        if not self.trace.runs:
             there = f"SELECT * FROM ({fresh}) WHERE weight > 0"
             change = ZSet(arity=layout.arity, sql=there, rows=rows, positive=True)
             absorb(self.store, self.trace, t, change, consolidated=True)
@@ -99,12 +98,14 @@ class UpsertInput:
             if run is None:
                 self.trace.append(t, None)
                 return
-            same_key = " AND ".join(f"s.c{i} <=> k.c{i}" for i in self.source.key)
-            old = (
-                f"SELECT /*+ BROADCAST(k) */ s.h, {columns(layout.arity, 's.c')}, -s.weight AS weight"
-                f" FROM ({before.sql}) s LEFT SEMI JOIN {run.view} k ON s.h = k.h AND {same_key}"
-            )
-            both = f"SELECT h, {row}, weight FROM {run.view} UNION ALL ({old})"
+            both = f"SELECT h, {row}, weight FROM {run.view}"
+            before = self.store.matching(self.trace, self.trace.upper, [run])
+            if before.sql is not None:
+                same_key = " AND ".join(f"s.c{i} <=> k.c{i}" for i in self.source.key)
+                both += (
+                    f" UNION ALL (SELECT /*+ BROADCAST(k) */ s.h, {columns(layout.arity, 's.c')}, -s.weight AS weight"
+                    f" FROM ({before.sql}) s LEFT SEMI JOIN {run.view} k ON s.h = k.h AND {same_key})"
+                )
             absorb(self.store, self.trace, t, ZSet(arity=layout.arity, sql=both, rows=2 * rows))
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from tailrace.errors import Unavailable
 from tailrace.sources.contract import Offsets
 from tailrace.state import checkpoint
-from tailrace.state.compaction import compact
+from tailrace.state.compaction import Compactor
 from tailrace.testing.crash import crash_point
 from tailrace.ticks.clock import Clock
 from tailrace.ticks.cluster import Cluster, explain
@@ -63,6 +63,7 @@ class Loop:
         self._changes: dict[str, list[pa.Table]] = {}
         self._waiting: list[Future[Any]] = []
         self._dirty = False  # objects came or went: a tick is due though no input moved
+        self.compactor = Compactor(cluster.store)
         self._retry_at = float("inf")
         self._checkpoint_at = time.monotonic() + pace.checkpoint
         self._checkpointed = cluster.frontier
@@ -97,6 +98,7 @@ class Loop:
         self._commands.put(None)
         if self._thread.is_alive():
             self._thread.join()
+        self.compactor.close()
 
     def _submit(self, command: Command) -> Any:
         if self._stopping.is_set():
@@ -214,7 +216,7 @@ class Loop:
         hold = self.cluster.hold()
         for trace in list(self.cluster.store.traces.values()):
             trace.allow_compaction(hold)
-            compact(self.cluster.store, trace)
+            self.compactor.compact(trace)
         if time.monotonic() >= self._checkpoint_at:
             self._checkpoint()
 

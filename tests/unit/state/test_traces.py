@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tailrace.errors import InternalError
 from tailrace.ivm.views import Views
 from tailrace.state import checkpoint
-from tailrace.state.compaction import compact
+from tailrace.state.compaction import Compactor
 from tailrace.state.consolidate import consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.store import SMALL_ROWS, Store
@@ -72,7 +72,7 @@ def test_compaction_keeps_the_content_and_forgets_the_ticks(store: Store) -> Non
         append(store, trace, t, ("pot", t, 1))
     before = content(store, trace, 0, 59)
     trace.allow_compaction(Tick(55))
-    compact(store, trace)
+    Compactor(store).compact(trace)
     assert content(store, trace, 0, 59) == before
     assert len(trace.runs) < 12
     assert content(store, trace, 55, 59) == {("pot", t): 1 for t in range(56, 60)}

@@ -95,17 +95,17 @@ class Additive:
         return ZSet(arity=len(group), sql=rows, rows=change.rows)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
-        return finalized(self.node, self.sums, self.trace, lo, hi)
+        return finalized(self.store, self.node, self.sums, self.trace, lo, hi)
 
 
 def finalized(
-    node: Aggregate, sums: tuple[tuple[Sum, ...], ...], trace: Trace, lo: Tick, hi: Tick
+    store: Store, node: Aggregate, sums: tuple[tuple[Sum, ...], ...], trace: Trace, lo: Tick, hi: Tick
 ) -> ZSet:
     """The change of an aggregate's rows that the change of its sums means."""
     arity = len(node.schema)
     if lo == BEGINNING:
         return _content(node, sums, trace, hi)
-    both = before_and_after(trace, lo, hi)
+    both = before_and_after(store, trace, lo, hi)
     if both is None:
         return ZSet.empty(arity)
     old, new = (_row(node, sums, age) for age in ("old_", "new_"))

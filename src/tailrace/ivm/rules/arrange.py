@@ -13,6 +13,7 @@ from tailrace.plan.fallible import can_fail
 from tailrace.plan.nodes import Node
 from tailrace.plan.to_spark import render_expression
 from tailrace.state.layout import Layout, key_hash
+from tailrace.state.run import Run
 from tailrace.state.store import Store
 from tailrace.state.trace import Trace
 from tailrace.types.core import BEGINNING, Tick
@@ -59,20 +60,21 @@ class Arranged:
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return replace(self.trace.between(lo, hi), positive=is_append_only(self.node))
 
-    def touched(self, lo: Tick, hi: Tick) -> str | None:
-        """Text of the hashes (column `h`, perhaps more than once) that changed between two ticks."""
-        change = self.trace.between(lo, hi)
-        return None if change.sql is None else f"SELECT h FROM ({change.sql})"
+    def touched(self, lo: Tick, hi: Tick) -> list[Run]:
+        """The runs whose hashes changed between two ticks."""
+        return self.trace.runs_between(lo, hi)
 
-    def bag(self, t: Tick, touched: str | None, *, sealed: bool) -> str | None:
+    def matching(self, t: Tick, touched: Sequence[Run]) -> ZSet:
+        """The content at `t`, only what is under the hashes of `touched`."""
+        found = self.store.matching(self.trace, t, touched)
+        return ZSet(arity=self.trace.layout.arity, sql=found.sql, rows=found.rows, positive=is_append_only(self.node))
+
+    def bag(self, t: Tick, touched: Sequence[Run] | None, *, sealed: bool) -> str | None:
         """Text of the rows at `t` (c0 …), repeated by weight; only those under the hashes `touched`, if given."""
-        content = self.trace.between(BEGINNING, t)
+        content = self.trace.between(BEGINNING, t) if touched is None else self.matching(t, touched)
         if content.sql is None:
             return None
-        rows = content.sql
-        if touched is not None:
-            rows = f"SELECT /*+ BROADCAST(k) */ s.* FROM ({rows}) s LEFT SEMI JOIN ({touched}) k ON s.h = k.h"
-        return repeated(self.trace.layout.consolidated(rows), content.arity, sealed=sealed)
+        return repeated(self.trace.layout.consolidated(content.sql), content.arity, sealed=sealed)
 
 
 def repeated(sql: str, arity: int, *, sealed: bool = False) -> str:

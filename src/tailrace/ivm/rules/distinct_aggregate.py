@@ -92,7 +92,7 @@ class DistinctAdditive:
             plain = "".join(f", {sum.name}" for sum in self._plain)
             weight = "weight"
         else:
-            source = before_and_after(self.pairs, lo, hi)
+            source = before_and_after(self.store, self.pairs, lo, hi)
             moved = "(CAST(new_weight > 0 AS int) - CAST(old_weight > 0 AS int))"
             plain = "".join(f", new_{sum.name} - old_{sum.name} AS {sum.name}" for sum in self._plain)
             weight = "new_weight - old_weight AS weight"
@@ -106,7 +106,7 @@ class DistinctAdditive:
         return ZSet(arity=groups, sql=f"SELECT {names} FROM ({rows})", rows=change.rows)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
-        return finalized(self.node, self.sums, self.trace, lo, hi)
+        return finalized(self.store, self.node, self.sums, self.trace, lo, hi)
 
 
 def build(store: Store, node: Aggregate, input: Operator) -> DistinctAdditive:

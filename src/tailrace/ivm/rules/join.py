@@ -42,8 +42,12 @@ class InnerJoin:
         self.right.advance(t)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
-        arriving_left = self._product(self.left.delta(lo, hi), self.right.delta(BEGINNING, hi))
-        arriving_right = self._product(self.left.delta(BEGINNING, lo), self.right.delta(lo, hi))
+        if lo == BEGINNING:
+            return self._checked(self._product(self.left.delta(lo, hi), self.right.delta(lo, hi)))
+        right = self.right.matching(hi, self.left.touched(lo, hi))
+        left = self.left.matching(lo, self.right.touched(lo, hi))
+        arriving_left = self._product(self.left.delta(lo, hi), right)
+        arriving_right = self._product(left, self.right.delta(lo, hi))
         return self._checked(arriving_left.plus(arriving_right))
 
     def _product(self, left: ZSet, right: ZSet) -> ZSet:

@@ -15,6 +15,7 @@ from tailrace.ivm.zset import ZSet, leading
 from tailrace.plan.fallible import node_can_fail
 from tailrace.plan.nodes import Node, Scan
 from tailrace.plan.to_spark import render
+from tailrace.state.run import Run
 from tailrace.state.trace import Trace
 from tailrace.types.core import BEGINNING, Tick
 from tailrace.types.spark import spark_type
@@ -38,14 +39,13 @@ class Keyed:
         rows = sum(side.delta(lo, hi).rows for side in self.below)
         if lo == BEGINNING:
             return ZSet(arity=arity, sql=self._after(hi, None, 1), rows=rows, positive=True)
-        touched = [text for side in self.below if (text := side.touched(lo, hi)) is not None]
+        touched = [run for side in self.below for run in side.touched(lo, hi)]
         if not touched:
             return ZSet.empty(arity)
-        keys = " UNION ALL ".join(touched)
-        both = f"({self._after(hi, keys, 1)}) UNION ALL ({self._after(lo, keys, -1)})"
+        both = f"({self._after(hi, touched, 1)}) UNION ALL ({self._after(lo, touched, -1)})"
         return ZSet(arity=arity, sql=f"SELECT * FROM ({both})", rows=2 * rows).consolidated()
 
-    def _after(self, t: Tick, touched: str | None, weight: int) -> str:
+    def _after(self, t: Tick, touched: Sequence[Run] | None, weight: int) -> str:
         """What the operator says at `t` of the touched keys, each row with this weight."""
 
         def leaf(scan: Scan) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tailrace.ivm.zset import columns
+from tailrace.state.store import Store
 from tailrace.state.trace import Trace
-from tailrace.types.core import BEGINNING, Tick
+from tailrace.types.core import Tick
 
 
-def before_and_after(trace: Trace, lo: Tick, hi: Tick) -> str | None:
+def before_and_after(store: Store, trace: Trace, lo: Tick, hi: Tick) -> str | None:
     """Text with c0 …, and for each additive column `s` its sums `old_s` and `new_s`; touched groups only.
 
     None if no group was touched.  Reads the change and the old runs once each; groups are found by hash, so a group
@@ -21,14 +22,10 @@ def before_and_after(trace: Trace, lo: Tick, hi: Tick) -> str | None:
     prefix = f"{row}, " if row else ""
     fresh = ", ".join(f"CAST(0 AS {type}) AS old_{name}, {name} AS new_{name}" for name, type in sums)
     parts = [f"SELECT {prefix}{fresh} FROM ({change.sql})"]
-    before = trace.between(BEGINNING, lo)
+    before = store.matching(trace, lo, trace.runs_between(lo, hi))
     if before.sql is not None:
         kept = ", ".join(f"{name} AS old_{name}, {name} AS new_{name}" for name, _ in sums)
-        touched = f"SELECT h FROM ({change.sql})"
-        parts.append(
-            f"SELECT /*+ BROADCAST(k) */ {prefix}{kept} FROM ({before.sql}) s"
-            f" LEFT SEMI JOIN ({touched}) k ON s.h = k.h"
-        )
+        parts.append(f"SELECT {prefix}{kept} FROM ({before.sql})")
     union = " UNION ALL ".join(f"({part})" for part in parts)
     totals = ", ".join(
         f"CAST(sum({age}_{name}) AS {type}) AS {age}_{name}" for name, type in sums for age in ("old", "new")

@@ -18,7 +18,7 @@ from tailrace.state.layout import Layout, key_hash
 from tailrace.state.run import Run
 from tailrace.state.store import Store
 from tailrace.state.trace import Trace
-from tailrace.types.core import BEGINNING, Tick
+from tailrace.types.core import Tick
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -43,29 +43,29 @@ class AppendOnlyTopK:
             return
         self.input.advance(t)
         arriving = self.input.delta(self.trace.upper, t)
-        before = self.trace.between(BEGINNING, self.trace.upper)
+        upper = self.trace.upper
         if arriving.sql is None:
             self.trace.append(t, None)
             return
         fresh = self._under_key(self._top(repeated(arriving.sql, arriving.arity)))
-        if before.sql is None:
+        if not self.trace.runs:
             absorb(self.store, self.trace, t, replace(arriving, sql=fresh))
             return
         with self.store.staged(fresh, self.trace.layout, arriving.rows) as run:
-            absorb(self.store, self.trace, t, ZSet.empty(arriving.arity) if run is None else self._merged(run, before))
+            absorb(self.store, self.trace, t, ZSet.empty(arriving.arity) if run is None else self._merged(run, upper))
 
     def _under_key(self, rows: str) -> str:
         hash = key_hash([f"c{i}" for i in self.node.partition_by])
         return f"SELECT {hash} AS h, {leading(len(self.node.schema))}CAST(1 AS bigint) AS weight FROM ({rows})"
 
-    def _merged(self, fresh: Run, before: ZSet) -> ZSet:
+    def _merged(self, fresh: Run, upper: Tick) -> ZSet:
         """The first rows of the touched partitions among old and fresh ones, minus the old ones."""
         layout = self.trace.layout
-        touched = (
-            f"SELECT /*+ BROADCAST(k) */ s.* FROM ({before.sql}) s"
-            f" LEFT SEMI JOIN {fresh.view} k ON s.h = k.h"
-        )
-        old = layout.consolidated(touched)
+        touched = self.store.matching(self.trace, upper, [fresh])
+        if touched.sql is None:
+            rows = f"SELECT {layout.columns} FROM {fresh.view}"
+            return ZSet(arity=layout.arity, sql=rows, rows=fresh.rows)
+        old = layout.consolidated(touched.sql)
         names = layout.columns
         candidates = f"SELECT {names} FROM {fresh.view} UNION ALL SELECT {names} FROM ({old})"
         best = self._under_key(self._top(repeated(candidates, layout.arity)))

@@ -1,0 +1,152 @@
+"""Finding the rows of a few hashes on the driver: a small tick reads what it touches, not the whole state.
+
+Each run gets an index: its rows sorted by hash.  A run on the driver is sorted in memory; one of Parquet files is
+copied, in the background and in pieces of bounded size, into an Arrow file that is mapped into memory, so that a look
+costs the pages it touches.  An index is a cache: it can be made anew at any time, and where it is not there yet, or
+would not pay, Spark scans the run.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tailrace.state.run import Run
+
+_log = logging.getLogger("tailrace.state")
+
+MOST_ROWS = 20_000_000
+"""A larger run is not copied: Spark scans it."""
+
+_PIECE_ROWS = 500_000
+Hashes = npt.NDArray[np.int64]
+
+
+class Index:
+    """Rows in pieces, each sorted by its column `h`."""
+
+    def __init__(self, pieces: Iterable[pa.RecordBatch]) -> None:
+        self._pieces = [(piece.column("h").to_numpy(), piece) for piece in pieces]
+
+    def find(self, hashes: Hashes, most: int) -> list[pa.RecordBatch] | None:
+        """The rows under these hashes (sorted, each once); None if there are more than `most`."""
+        found: list[pa.RecordBatch] = []
+        for h, piece in self._pieces:
+            first, last = np.searchsorted(h, hashes, "left"), np.searchsorted(h, hashes, "right")
+            counts = last - first
+            total = int(counts.sum())
+            most -= total
+            if most < 0:
+                return None
+            if total:
+                starts = np.cumsum(counts) - counts
+                places = np.arange(total) + np.repeat(first - starts, counts)
+                found.append(piece.take(pa.array(places)))
+        return found
+
+
+class Lookups:
+    """The indexes of one engine's runs, by the name of a run's view.  For any thread."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._indexes: dict[str, Index] = {}
+        self._coming: set[str] = set()
+        self._lock = threading.Lock()
+        self._worker: ThreadPoolExecutor | None = None
+        shutil.rmtree(directory, ignore_errors=True)
+
+    def of(self, run: Run, schema: pa.Schema) -> Index | None:
+        """The run's index, or None if there is none yet: then it is being made, unless the run is too large."""
+        with self._lock:
+            found = self._indexes.get(run.view)
+            if found is not None or run.view in self._coming:
+                return found
+            if run.table is None:
+                if run.rows <= MOST_ROWS:
+                    self._begin(run, schema)
+                return None
+        index = Index(_sorted(batch) for batch in _whole(run.table))
+        with self._lock:
+            self._indexes[run.view] = index
+        return index
+
+    def forget(self, runs: Sequence[Run]) -> None:
+        with self._lock:
+            for run in runs:
+                self._coming.discard(run.view)
+                if self._indexes.pop(run.view, None) is not None and run.table is None:
+                    self._file(run).unlink(missing_ok=True)
+
+    def settle(self) -> None:
+        """Returns when no index is being made any more."""
+        with self._lock:
+            worker = self._worker
+        if worker is not None:
+            worker.submit(lambda: None).result()
+
+    def close(self) -> None:
+        with self._lock:
+            worker, self._worker = self._worker, None
+            self._coming.clear()
+            self._indexes.clear()
+        if worker is not None:
+            worker.shutdown(cancel_futures=True)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _begin(self, run: Run, schema: pa.Schema) -> None:
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, thread_name_prefix="lookup")
+        self._coming.add(run.view)
+        self._worker.submit(self._make, run, schema)
+
+    def _make(self, run: Run, schema: pa.Schema) -> None:
+        try:
+            index = _mapped(run, self._file(run), schema)
+        except (OSError, pa.ArrowException) as error:  # the run is gone, or not for Arrow: Spark reads it as before
+            _log.info("no index run=%s reason=%s", run.view, error)
+            return
+        with self._lock:
+            if run.view in self._coming:
+                self._coming.discard(run.view)
+                self._indexes[run.view] = index
+                return
+        self._file(run).unlink(missing_ok=True)  # nobody wants it any more
+
+    def _file(self, run: Run) -> Path:
+        return self._directory / f"{run.view.rpartition('.')[2]}.arrow"
+
+
+def _whole(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    combined = table.combine_chunks().to_batches()
+    yield from combined
+
+
+def _sorted(batch: pa.RecordBatch) -> pa.RecordBatch:
+    h = batch.column("h").to_numpy()
+    if h.size < 2 or bool(np.all(h[1:] >= h[:-1])):
+        return batch
+    return batch.take(pa.array(np.argsort(h, kind="stable")))
+
+
+def _mapped(run: Run, file: Path, schema: pa.Schema) -> Index:
+    """The rows of Parquet files, copied piece by piece."""
+    assert run.path is not None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for part in sorted(run.path.glob("*.parquet")):
+            for batch in pq.ParquetFile(part).iter_batches(_PIECE_ROWS):
+                whole = pa.Table.from_batches([batch]).select(schema.names).cast(schema).combine_chunks()
+                for piece in whole.to_batches():
+                    writer.write_batch(_sorted(piece))
+    reader = pa.ipc.open_file(pa.memory_map(str(file)))
+    return Index(reader.get_batch(i) for i in range(reader.num_record_batches))
