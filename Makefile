@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test check lint demo faults bench soak lock clean
+.PHONY: help setup test check lint demo faults cluster bench soak lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ demo: setup ## Watch a view change while the engine is killed -9, and the topic 
 
 faults: setup ## Kill real engines at every crash point, also the slow cases
 	$(PYTEST) tests/faults $(ARGS)
+
+cluster: setup ## The same pipeline on a Spark cluster of several processes, one of them killed
+	$(PYTEST) tests/cluster $(ARGS)
 
 bench: setup ## Run the benchmarks and print the ratios
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -87,13 +87,18 @@ class Verdict:
 
 def judge(sink: str, messages: Sequence[Message], history: History, *, fused: bool) -> Verdict:
     """`messages` as a read_committed consumer gets them, each partition in its order."""
+    at = sorted({_told(message).tick for message in messages})
+    return compare(sink, messages, history.changes(at, fused=fused))
+
+
+def compare(sink: str, messages: Sequence[Message], owed: Counter[Told]) -> Verdict:
+    """The same for somebody who knows what is owed."""
     told = [_told(message) for message in messages]
-    at = sorted({each.tick for each in told})
-    owed, found = history.changes(at, fused=fused), Counter(told)
+    found = Counter(told)
     return Verdict(
         sink=sink,
         messages=len(told),
-        ticks=len(at),
+        ticks=len({each.tick for each in told}),
         lost=owed - found,
         strange=found - owed,
         disordered=_disordered(messages),
@@ -115,16 +120,17 @@ def _disordered(messages: Iterable[Message]) -> list[Told]:
 
 def _told(message: Message) -> Told:
     assert message.key is not None
-    value = None if message.value is None else _plain(json.loads(message.value))
-    return Told(int(message.headers[TICK] or -1), _plain(json.loads(message.key)), value)
+    value = None if message.value is None else plain(json.loads(message.value))
+    return Told(int(message.headers[TICK] or -1), plain(json.loads(message.key)), value)
 
 
 def content_of(rows: Iterable[Row], key: str) -> Content:
     """Rows under their key.  Two rows of one key would be a fault of the test."""
-    pairs = [(_plain({key: row[key]}), _plain(row)) for row in rows]
+    pairs = [(plain({key: row[key]}), plain(row)) for row in rows]
     assert len(dict(pairs)) == len(pairs)
     return dict(pairs)
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
+    """JSON that is the same for the same value."""
     return json.dumps(value, sort_keys=True)

@@ -64,7 +64,7 @@ class Pipeline:
         self.clerks: list[Clerk] = []
         self._directory = directory
         self._bootstrap = bootstrap
-        self._topics = topics
+        self.topics = topics
         self._options = options
         self._sinks = [name for name in SINKS if name in topics]
 
@@ -90,7 +90,7 @@ class Pipeline:
         """The same pipeline on a copy of the data directory, as if restored from a backup of this moment."""
         directory = self._directory / "successor"
         copytree(self.engine.data_dir, directory / "data", ignore=ignore_patterns("lock"))
-        return Pipeline(directory, self._bootstrap, self._topics, *self._options, orders=self.orders)
+        return Pipeline(directory, self._bootstrap, self.topics, *self._options, orders=self.orders)
 
     def start(self, **environment: str) -> None:
         """Returns when all objects are there, or the engine is dead."""
@@ -130,12 +130,12 @@ class Pipeline:
             self.engine.wait_until_dead(PATIENCE_SECONDS)
 
     def _statements(self) -> list[str]:
-        objects = _OBJECTS.format(bootstrap=self._bootstrap, orders=self._topics["orders"]).split(";")
-        sinks = [_SINK.format(name=name, topic=self._topics[name], key=_KEYS[name]) for name in self._sinks]
+        objects = _OBJECTS.format(bootstrap=self._bootstrap, orders=self.topics["orders"]).split(";")
+        sinks = [_SINK.format(name=name, topic=self.topics[name], key=_KEYS[name]) for name in self._sinks]
         return objects + sinks
 
     def _ends(self) -> dict[int, int]:
-        return ends(self._bootstrap, self._topics["orders"])
+        return ends(self._bootstrap, self.topics["orders"])
 
     def errors(self) -> list[str | None]:
         """Why each sink stands still; None for those that do not."""
@@ -174,8 +174,8 @@ class Pipeline:
 
     def told(self, sink: str) -> list[Message]:
         """What a reader of committed messages sees once nothing is open any more."""
-        settle(self._bootstrap, self._topics[sink])
-        return read_committed(self._bootstrap, self._topics[sink])
+        settle(self._bootstrap, self.topics[sink])
+        return read_committed(self._bootstrap, self.topics[sink])
 
     def history(self, name: str) -> History:
         """The relation of a sink, at every tick that was logged."""
@@ -188,7 +188,7 @@ class Pipeline:
 
         def content(t: int) -> Content:
             reached = until(t)
-            return dict(pair for (m, _), pair in zip(orders, pairs, strict=True) if _is_before(m, reached))
+            return dict(pair for (m, _), pair in zip(orders, pairs, strict=True) if is_before(m, reached))
 
         return content
 
@@ -199,7 +199,7 @@ class Pipeline:
             reached = until(t)
             amounts: defaultdict[str, list[int]] = defaultdict(list)
             for message, order in orders:
-                if _is_before(message, reached):
+                if is_before(message, reached):
                     amounts[order["item"]].append(order["amount"])
             groups = amounts.items()
             return content_of(({"item": i, "orders": len(a), "amount": sum(a)} for i, a in groups), "item")
@@ -207,7 +207,7 @@ class Pipeline:
         return content
 
     def _orders(self) -> list[tuple[Message, Row]]:
-        messages = read_committed(self._bootstrap, self._topics["orders"])
+        messages = read_committed(self._bootstrap, self.topics["orders"])
         return [(message, json.loads(message.value or b"")) for message in messages]
 
     def _positions(self) -> Callable[[int], Mapping[int, int]]:
@@ -242,5 +242,6 @@ class Pipeline:
             clerk.join()
 
 
-def _is_before(message: Message, position: Mapping[int, int]) -> bool:
+def is_before(message: Message, position: Mapping[int, int]) -> bool:
+    """Whether a position has passed a message."""
     return message.offset < position.get(message.partition, 0)

@@ -1,0 +1,160 @@
+"""On a Spark cluster of several processes, every change still arrives once, also when an executor is killed in a tick.
+
+The pipeline, its input and its judge are those of tests/faults.  Here the executors are JVMs of their own, whose
+Python has no Tailrace but what the engine sends along; state in Parquet is on a disk they share.  A large backlog is
+written by their tasks in slots, each in a transaction of its own; so the tasks that a killed executor leaves behind
+are writers that believe to be alive while Spark has others write the same slots.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from faults.oracle import TICK, Content, History, content_of
+from faults.pipeline import SINKS, Pipeline, is_before
+from tailrace.testing.broker import Broker
+from tailrace.testing.fixtures import TopicFactory
+from tailrace.testing.spark_cluster import SparkCluster
+from tailrace.testing.topics import ends, read_committed
+
+pytestmark = pytest.mark.slow
+
+ALREADY_THERE = 100_000
+GROUPS = 10_000  # more than a small change has rows: their state is written by executors
+OPTIONS = ("--small-rows", "5000", "--slot-rows", "5000", "--checkpoint-interval", "5s")
+SLOTS = ALREADY_THERE // 5000
+
+_GROUPS = f"""
+CREATE MATERIALIZED VIEW IF NOT EXISTS groups AS
+  SELECT id % {GROUPS} AS number, count(*) AS orders, sum(amount)::bigint AS amount FROM lines GROUP BY id % {GROUPS};
+CREATE SINK IF NOT EXISTS groups_out FROM groups INTO KAFKA CONNECTION kafka (TOPIC '{{topic}}')
+KEY (number) NOT ENFORCED FORMAT JSON ENVELOPE UPSERT
+"""
+
+
+class ClusterPipeline(Pipeline):
+    """One sink more: an aggregate with many groups, of which each tick changes a few."""
+
+    def __init__(self, directory: Path, bootstrap: str, topics: dict[str, str], cluster: SparkCluster) -> None:
+        super().__init__(directory, bootstrap, topics, "--master", cluster.master, *OPTIONS)
+        self._environment = {"PYSPARK_PYTHON": str(cluster.python), "SPARK_LOCAL_IP": "127.0.0.1"}
+        self._sinks = [*SINKS, "groups"]
+
+    def start(self, **environment: str) -> None:
+        super().start(**self._environment, **environment)
+
+    def _statements(self) -> list[str]:
+        self._sinks.remove("groups")
+        statements = super()._statements() + _GROUPS.format(topic=self.topics["groups"]).split(";")
+        self._sinks.append("groups")
+        return statements
+
+    def history(self, name: str) -> History:
+        if name != "groups":
+            return super().history(name)
+        return History(ticks=self.archive.ticks, content=self._groups())
+
+    def _groups(self) -> Callable[[int], Content]:
+        orders, until = self._orders(), self._positions()
+
+        def content(t: int) -> Content:
+            reached = until(t)
+            amounts: defaultdict[int, list[int]] = defaultdict(list)
+            for message, order in orders:
+                if is_before(message, reached):
+                    amounts[order["id"] % GROUPS].append(order["amount"])
+            groups = amounts.items()
+            return content_of(({"number": n, "orders": len(a), "amount": sum(a)} for n, a in groups), "number")
+
+        return content
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SparkCluster]:
+    with SparkCluster(workers=2) as running:
+        yield running
+
+
+@pytest.fixture
+def pipeline(
+    tmp_path: Path, broker: Broker, topic: TopicFactory, cluster: SparkCluster
+) -> Iterator[ClusterPipeline]:
+    topics = {name: topic(name, partitions=2) for name in ("orders", *SINKS, "groups")}
+    with ClusterPipeline(tmp_path, broker.bootstrap, topics, cluster) as running:
+        running.orders.send(ALREADY_THERE)
+        yield running
+
+
+def test_a_backlog_and_what_follows_arrive_exactly_once(
+    pipeline: ClusterPipeline, cluster: SparkCluster, broker: Broker
+) -> None:
+    pipeline.start()
+    pipeline.run_until_caught_up()
+    assert_executors_did_the_work(pipeline, cluster, broker)
+    pipeline.check()
+
+
+def test_changes_arrive_exactly_once_though_an_executor_is_killed_in_mid_tick(
+    pipeline: ClusterPipeline, cluster: SparkCluster, broker: Broker
+) -> None:
+    killer = Killer(cluster, lambda: sum(ends(broker.bootstrap, pipeline.topics["lines"]).values()) > 0)
+    killer.start()
+    pipeline.start()
+    killer.join()
+    pipeline.run_until_caught_up()
+    assert_was_killed_in_mid_tick(killer, pipeline, cluster)
+    assert_executors_did_the_work(pipeline, cluster, broker)
+    pipeline.check()
+
+
+class Killer(threading.Thread):
+    """kill -9 of one executor as soon as something holds.  The tasks' Python processes are left to find out."""
+
+    def __init__(self, cluster: SparkCluster, holds: Callable[[], bool]) -> None:
+        super().__init__(name="killer", daemon=True)
+        self._cluster = cluster
+        self._holds = holds
+        self.victim: psutil.Process | None = None
+        self.killed_at = 0.0
+
+    def run(self) -> None:
+        while not self._holds():
+            time.sleep(0.02)
+        self.victim = self._cluster.executors_with_tasks()[0]
+        self.victim.kill()
+        self.killed_at = time.time()
+
+
+def assert_was_killed_in_mid_tick(killer: Killer, pipeline: ClusterPipeline, cluster: SparkCluster) -> None:
+    """Of the large tick, some messages were written before the executor died and some after; it has a successor."""
+    told = pipeline.told("lines")
+    first = min(int(message.headers[TICK] or -1) for message in told)
+    written_at = [m.timestamp / 1000 for m in told if int(m.headers[TICK] or -1) == first]
+    assert min(written_at) < killer.killed_at < max(written_at)
+    assert killer.victim is not None
+    assert not killer.victim.is_running()
+    assert len(cluster.executors()) == 2
+
+
+def assert_executors_did_the_work(pipeline: ClusterPipeline, cluster: SparkCluster, broker: Broker) -> None:
+    """The backlog went out in slots; state was written by executors; all of them have run tasks of ours."""
+    with pipeline.engine.connect() as connection:
+        found = connection.execute(b"SELECT sink_progress_topic FROM mz_catalog.mz_kafka_connections").fetchall()
+    [(progress,)] = found
+    plans = [
+        json.loads(record.value or b"")
+        for record in read_committed(broker.bootstrap, progress)
+        if (record.key or b"").endswith(b"-slots")
+    ]
+    assert max(plan["slots"] for plan in plans) >= SLOTS
+    runs = pipeline.engine.data_dir / "state" / "runs"
+    assert list(runs.glob("*/part-*-*.parquet")), "no file has a name that Spark gives"
+    assert len(cluster.executors_with_tasks()) == 2
