@@ -83,7 +83,7 @@ class Compactor:
 
     def _replace(self, trace: Trace, victims: list[Run], merged: list[Run]) -> None:
         with trace.lock:
-            at = next(i for i, run in enumerate(trace.runs) if run.view == victims[0].view)
+            at = next(i for i, run in enumerate(trace.runs) if run.id == victims[0].id)
             trace.runs = [*trace.runs[:at], *merged, *trace.runs[at + len(victims) :]]
         self._store.retire(victims)
 
@@ -123,4 +123,6 @@ def _merge_by_spark(store: Store, trace: Trace, runs: Sequence[Run]) -> list[Run
         union = " UNION ALL ".join(f"SELECT {trace.layout.columns} FROM {run.view}" for run in runs)
         sql = f"SELECT * FROM ({trace.layout.consolidated(union)}) DISTRIBUTE BY h SORT BY h"
         merged = store.materialize(sql, trace.layout, runs[0].lo, runs[-1].hi, store.small_rows + 1)
+        if merged is not None:
+            store.lookups.prepare(merged, arrow_schema(trace.layout.ddl))
     return [] if merged is None else [replace(merged, is_settled=True)]

@@ -55,12 +55,12 @@ class Index:
 
 
 class Lookups:
-    """The indexes of one engine's runs, by the name of a run's view.  For any thread."""
+    """The indexes of one engine's runs, by the run's id.  For any thread."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._indexes: dict[str, Index] = {}
-        self._coming: set[str] = set()
+        self._indexes: dict[int, Index] = {}
+        self._coming: set[int] = set()
         self._lock = threading.Lock()
         self._worker: ThreadPoolExecutor | None = None
         shutil.rmtree(directory, ignore_errors=True)
@@ -68,8 +68,8 @@ class Lookups:
     def of(self, run: Run, schema: pa.Schema) -> Index | None:
         """The run's index, or None if there is none yet: then it is being made, unless the run is too large."""
         with self._lock:
-            found = self._indexes.get(run.view)
-            if found is not None or run.view in self._coming:
+            found = self._indexes.get(run.id)
+            if found is not None or run.id in self._coming:
                 return found
             if run.table is None:
                 if run.rows <= MOST_ROWS:
@@ -77,14 +77,21 @@ class Lookups:
                 return None
         index = Index(_sorted(batch) for batch in _whole(run.table))
         with self._lock:
-            self._indexes[run.view] = index
+            self._indexes[run.id] = index
         return index
+
+    def prepare(self, run: Run, schema: pa.Schema) -> None:
+        """Makes the index of a run of files now, in this thread."""
+        if run.table is None and run.rows <= MOST_ROWS:
+            with self._lock:
+                self._coming.add(run.id)
+            self._make(run, schema)
 
     def forget(self, runs: Sequence[Run]) -> None:
         with self._lock:
             for run in runs:
-                self._coming.discard(run.view)
-                if self._indexes.pop(run.view, None) is not None and run.table is None:
+                self._coming.discard(run.id)
+                if self._indexes.pop(run.id, None) is not None and run.table is None:
                     self._file(run).unlink(missing_ok=True)
 
     def settle(self) -> None:
@@ -106,24 +113,24 @@ class Lookups:
     def _begin(self, run: Run, schema: pa.Schema) -> None:
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="lookup")
-        self._coming.add(run.view)
+        self._coming.add(run.id)
         self._worker.submit(self._make, run, schema)
 
     def _make(self, run: Run, schema: pa.Schema) -> None:
         try:
             index = _mapped(run, self._file(run), schema)
         except (OSError, pa.ArrowException) as error:  # the run is gone, or not for Arrow: Spark reads it as before
-            _log.info("no index run=%s reason=%s", run.view, error)
+            _log.info("no index run=%s reason=%s", run.id, error)
             return
         with self._lock:
-            if run.view in self._coming:
-                self._coming.discard(run.view)
-                self._indexes[run.view] = index
+            if run.id in self._coming:
+                self._coming.discard(run.id)
+                self._indexes[run.id] = index
                 return
         self._file(run).unlink(missing_ok=True)  # nobody wants it any more
 
     def _file(self, run: Run) -> Path:
-        return self._directory / f"{run.view.rpartition('.')[2]}.arrow"
+        return self._directory / f"{run.id}.arrow"
 
 
 def _whole(table: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tailrace.ivm.views import Views, arrow_schema
 from tailrace.state.lookup import Hashes, Lookups
-from tailrace.state.run import Run
+from tailrace.state.run import Run, ViewName
 from tailrace.state.trace import Trace
 from tailrace.types.core import BEGINNING, Tick
 
@@ -27,10 +27,27 @@ MOST_FOUND = 100_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matching:
-    """`sql`: the layout's columns, rows not consolidated; None if there are none.  `rows` is an upper guess."""
+    """Rows with the layout's columns, not consolidated: `found` on the driver, and what Spark must scan for.
 
-    sql: str | None
+    `rows` is an upper guess.
+    """
+
+    found: pa.Table
+    scan: str | None
     rows: int
+    name: ViewName
+
+    @property
+    def is_here(self) -> bool:
+        """All of it is in `found`."""
+        return self.scan is None
+
+    @property
+    def sql(self) -> str | None:
+        """As Spark text; None if there are no rows."""
+        here = [f"SELECT * FROM {self.name.get()}"] if self.found.num_rows else []
+        texts = [*here, *([self.scan] if self.scan else [])]
+        return " UNION ALL ".join(texts) if texts else None
 
     @staticmethod
     def find(views: Views, lookups: Lookups, trace: Trace, t: Tick, touched: Sequence[Run]) -> Matching:
@@ -47,14 +64,13 @@ class Matching:
                 scanned.append(run)
             else:
                 found += batches
-        texts = []
-        if found:
-            table = pa.Table.from_batches(found, schema).combine_chunks()
-            texts.append(f"SELECT {trace.layout.columns} FROM {views.add_arrow(table, trace.layout.ddl)}")
-        if scanned and touched:
-            texts.append(_scan(trace.layout.columns, scanned, touched))
-        rows = sum(batch.num_rows for batch in found) + sum(run.rows for run in scanned)
-        return Matching(sql=" UNION ALL ".join(texts) if texts else None, rows=rows)
+        table = pa.Table.from_batches(found, schema).combine_chunks()
+        return Matching(
+            found=table,
+            scan=_scan(trace.layout.columns, scanned, touched) if scanned and touched else None,
+            rows=table.num_rows + sum(run.rows for run in scanned),
+            name=ViewName(lambda: views.add_arrow(table, trace.layout.ddl)),
+        )
 
 
 def _hashes(touched: Sequence[Run]) -> Hashes | None:

@@ -6,8 +6,11 @@ files in the data directory.
 
 from __future__ import annotations
 
+import itertools
 import shutil
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,21 +18,44 @@ import pyarrow.parquet as pq
 
 from tailrace.types.core import Tick
 
+_ids = itertools.count(1)
+
+
+class ViewName:
+    """The name of a Spark view that is made when a text first mentions it: many a small run never is."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self.made: str | None = None
+
+    def get(self) -> str:
+        with self._lock:
+            if self.made is None:
+                self.made = self._make()
+            return self.made
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """Changes of the ticks above `lo`, up to and including `hi`.  Either `table` or `path` is set.
+    """Changes of the ticks above `lo`, up to and including `hi`: `table`, or the files of `path`, or both.
 
-    `view` is the name Spark knows it by.  `is_settled`: no row is in it twice.
+    `id` tells runs of one process apart.  `is_settled`: no row is in it twice.
     """
 
     lo: Tick
     hi: Tick
     rows: int
-    view: str
+    name: ViewName
     is_settled: bool = False
     table: pa.Table | None = None
     path: Path | None = None
+    id: int = field(default_factory=lambda: next(_ids))
+
+    @property
+    def view(self) -> str:
+        """What Spark knows it by."""
+        return self.name.get()
 
 
 def count_rows(path: Path) -> int:

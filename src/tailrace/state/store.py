@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.lookup import Lookups
 from tailrace.state.matching import Matching
-from tailrace.state.run import Run, count_rows, remove, write_table
+from tailrace.state.run import Run, ViewName, count_rows, remove, write_table
 from tailrace.state.trace import Trace
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import BEGINNING, Tick
@@ -85,13 +85,22 @@ class Store:
         if table.num_rows == 0:
             return None
         table = table.cast(arrow_schema(layout.ddl))  # Spark says what cannot be NULL; runs must be alike to be merged
+        name = ViewName(lambda: self._add_lasting(lambda: self.views.add_arrow(table, layout.ddl)))
+        return Run(lo=lo, hi=hi, rows=table.num_rows, name=name, table=table)
+
+    def settled_run(self, table: pa.Table, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
+        """A run of rows that are on the driver and may cancel each other.  No job."""
+        settles = can_consolidate(layout)
+        run = self.run_of(consolidate(table, layout) if settles else table, layout, lo, hi)
+        return None if run is None else replace(run, is_settled=settles)
+
+    def _add_lasting(self, add: Callable[[], str]) -> str:
         with self.views.lasting():
-            view = self.views.add_arrow(table, layout.ddl)
-        return Run(lo=lo, hi=hi, rows=table.num_rows, view=view, table=table)
+            return add()
 
     def matching(self, trace: Trace, t: Tick, touched: Sequence[Run]) -> Matching:
         """The content of `trace` at `t` under the hashes of the runs `touched`.  No job."""
-        key = ("matching", trace.id, t, tuple(run.view for run in touched))
+        key = ("matching", trace.id, t, tuple(run.id for run in touched))
         return self.views.remember(key, lambda: Matching.find(self.views, self.lookups, trace, t, touched))
 
     @contextmanager
@@ -131,14 +140,17 @@ class Store:
 
     def open(self, path: Path, layout: Layout, lo: Tick, hi: Tick, rows: int) -> Run:
         """A run of Parquet files that are there.  No job: the schema is ours, nothing is inferred."""
-        with self.views.lasting():
-            view = self.views.add(self.views.large.read.schema(layout.ddl).parquet(path.as_uri()))
-        return Run(lo=lo, hi=hi, rows=rows, view=view, path=path)
+
+        def add() -> str:
+            return self.views.add(self.views.large.read.schema(layout.ddl).parquet(path.as_uri()))
+
+        return Run(lo=lo, hi=hi, rows=rows, name=ViewName(lambda: self._add_lasting(add)), path=path)
 
     def spill(self, run: Run, layout: Layout) -> Run:
         """The same run as a Parquet file.  No job."""
         opened = self.open(run.path or self.save(run), layout, run.lo, run.hi, run.rows)
         self._drop_views([run])
+        self.lookups.prepare(opened, arrow_schema(layout.ddl))
         return replace(opened, is_settled=run.is_settled)
 
     def save(self, run: Run) -> Path:
@@ -180,4 +192,5 @@ class Store:
     def _drop_views(self, runs: list[Run]) -> None:
         self.lookups.forget(runs)
         for run in runs:
-            self.views.drop(run.view)
+            if run.name.made is not None:
+                self.views.drop(run.name.made)

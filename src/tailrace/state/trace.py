@@ -54,6 +54,10 @@ class Trace:
                 raise InternalError(f"run ({run.lo}, {run.hi}] of trace {self.id} straddles ({lo}, {hi}]")
         return runs
 
+    def rows_between(self, lo: Tick, hi: Tick) -> int:
+        """An upper bound of the rows of a change."""
+        return sum(run.rows for run in self.runs_between(lo, hi))
+
     def settled(self, lo: Tick, hi: Tick) -> ZSet:
         """The same change with each row once.  A single run of a trace of sums is that already; else one shuffle."""
         change = self.between(lo, hi)

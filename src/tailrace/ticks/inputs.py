@@ -17,8 +17,8 @@ from tailrace.ivm.zset import ZSet, columns, leading
 from tailrace.plan.nodes import Scan
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_upsert import UpsertSource
-from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout, key_hash
+from tailrace.state.replaced import replaced
 from tailrace.state.run import Run
 from tailrace.state.store import Store
 from tailrace.state.trace import Trace
@@ -98,8 +98,12 @@ class UpsertInput:
             if run is None:
                 self.trace.append(t, None)
                 return
-            both = f"SELECT h, {row}, weight FROM {run.view}"
             before = self.store.matching(self.trace, self.trace.upper, [run])
+            exchanged = replaced(run, before, self.source.key, layout)
+            if exchanged is not None:
+                self.trace.append(t, self.store.settled_run(exchanged, layout, self.trace.upper, t))
+                return
+            both = f"SELECT h, {row}, weight FROM {run.view}"
             if before.sql is not None:
                 same_key = " AND ".join(f"s.c{i} <=> k.c{i}" for i in self.source.key)
                 both += (
@@ -134,10 +138,7 @@ class TableInput:
         self.trace.append(t, None)
 
     def _run(self, rows: pa.Table, tick: Tick) -> Run | None:
-        layout = self.trace.layout
-        settles = can_consolidate(layout)
-        run = self.store.run_of(consolidate(rows, layout) if settles else rows, layout, self.trace.upper, tick)
-        return None if run is None else replace(run, is_settled=settles)
+        return self.store.settled_run(rows, self.trace.layout, self.trace.upper, tick)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return bare(self.trace.between(lo, hi))

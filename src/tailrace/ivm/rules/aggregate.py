@@ -119,7 +119,7 @@ def finalized(
         f"SELECT {leading(arity, 'x.c')}x.weight FROM (SELECT inline_outer(array({', '.join(texts)})) FROM ({both})"
         f" WHERE ({was}) <> ({is_}) OR {changed}) x WHERE x.here"
     )
-    return ZSet(arity=arity, sql=sql, rows=2 * trace.between(lo, hi).rows, is_settled=True)
+    return ZSet(arity=arity, sql=sql, rows=2 * trace.rows_between(lo, hi), is_settled=True)
 
 
 def _content(node: Aggregate, sums: tuple[tuple[Sum, ...], ...], trace: Trace, t: Tick) -> ZSet:

@@ -85,7 +85,6 @@ class DistinctAdditive:
         groups = len(self.node.group_by)
         keys = "".join(f"c{i}, " for i in range(groups))
         hash = key_hash([f"c{i}" for i in range(groups)])
-        change = self.pairs.between(lo, hi)
         if lo == BEGINNING:
             source = self.pairs.settled(lo, hi).sql
             moved = "CAST(weight > 0 AS int)"
@@ -103,7 +102,7 @@ class DistinctAdditive:
         )
         names = self.trace.layout.columns
         rows = f"SELECT {hash} AS h, {keys}{weight}{plain}{distinct} FROM ({source})"
-        return ZSet(arity=groups, sql=f"SELECT {names} FROM ({rows})", rows=change.rows)
+        return ZSet(arity=groups, sql=f"SELECT {names} FROM ({rows})", rows=self.pairs.rows_between(lo, hi))
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return finalized(self.store, self.node, self.sums, self.trace, lo, hi)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tailrace.ivm.zset import columns
+from tailrace.state.layout import Layout
+from tailrace.state.old_and_new import added_up, adds_up
 from tailrace.state.store import Store
 from tailrace.state.trace import Trace
 from tailrace.types.core import Tick
@@ -14,15 +16,21 @@ def before_and_after(store: Store, trace: Trace, lo: Tick, hi: Tick) -> str | No
     None if no group was touched.  Reads the change and the old runs once each; groups are found by hash, so a group
     that merely shares one may appear, with equal sums.
     """
-    change = trace.between(lo, hi)
-    if change.sql is None:
+    runs = trace.runs_between(lo, hi)
+    if not runs:
         return None
+    before = store.matching(trace, lo, runs)
+    if before.is_here and adds_up(runs, trace.layout):
+        key = ("before and after", trace.id, lo, hi)
+        table = added_up(runs, before.found, trace.layout)
+        view = store.views.remember(key, lambda: store.views.add_arrow(table, _ddl(trace.layout)))
+        return f"SELECT * FROM {view}"
+    change = trace.between(lo, hi)
     sums = trace.layout.sums
     row = columns(trace.layout.arity)
     prefix = f"{row}, " if row else ""
     fresh = ", ".join(f"CAST(0 AS {type}) AS old_{name}, {name} AS new_{name}" for name, type in sums)
     parts = [f"SELECT {prefix}{fresh} FROM ({change.sql})"]
-    before = store.matching(trace, lo, trace.runs_between(lo, hi))
     if before.sql is not None:
         kept = ", ".join(f"{name} AS old_{name}, {name} AS new_{name}" for name, _ in sums)
         parts.append(f"SELECT {prefix}{kept} FROM ({before.sql})")
@@ -32,3 +40,8 @@ def before_and_after(store: Store, trace: Trace, lo: Tick, hi: Tick) -> str | No
     )
     group = f" GROUP BY {row}" if row else ""
     return f"SELECT {prefix}{totals} FROM ({union}){group}"
+
+
+def _ddl(layout: Layout) -> str:
+    parts = [f"c{i} {type}" for i, type in enumerate(layout.row)]
+    return ", ".join([*parts, *(f"{age}_{name} {type}" for name, type in layout.sums for age in ("old", "new"))])
