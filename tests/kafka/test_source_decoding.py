@@ -122,3 +122,31 @@ def test_upsert_gives_the_last_message_of_each_key(
         assert sorted(row.c1 for row in views.large.sql(letters.sql).collect()) == [3, 4]
         nothing = source.messages(end, end, views)
         assert (nothing.rows, views.small.sql(nothing.sql).collect()) == (0, [])
+
+
+@BOTH
+def test_a_key_in_several_partitions_has_the_row_of_the_later_tick(
+    broker: Broker, topic: TopicFactory, spark: SparkSession, small_rows: int
+) -> None:
+    """A step over several ticks comes to what the ticks one by one come to."""
+    name = topic(partitions=2)
+    definition = definition_of(
+        broker, name, JsonDecoder(), key_format=TextDecoder(), envelope=Envelope.UPSERT
+    )
+    produce(broker.bootstrap, name, [("a", "1", {}, 1), ("b", "1", {}, 0), ("c", "1", {}, 1)])
+    views = Views(spark)
+    with upsert(definition, small_rows) as source, views.scratch():
+        first = source.latest({})
+        produce(broker.bootstrap, name, [("a", "2", {}, 0), ("c", "2", {}, 0), ("c", "3", {}, 1)])
+        second = source.latest(first)
+        produce(broker.bootstrap, name, [("b", "3", {}, 1)])
+        end = source.latest(second)
+        one_by_one: dict[str, tuple[object, ...]] = {}
+        for since, until in (({}, first), (first, second), (second, end)):
+            for row in views.large.sql(source.messages(since, until, views).sql).collect():
+                one_by_one[row[0]] = tuple(row)
+        fused = source.messages({}, end, views, [first, second])
+        assert {row[0]: tuple(row) for row in views.large.sql(fused.sql).collect()} == one_by_one
+        assert one_by_one["a"] == ("a", "2", False)
+        forgetful = source.messages({}, end, views)
+        assert {row[0]: tuple(row) for row in views.large.sql(forgetful.sql).collect()} != one_by_one

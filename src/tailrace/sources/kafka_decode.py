@@ -7,6 +7,7 @@ a row, or a dead letter, or a null value that means nothing; never two of these.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 import pyarrow as pa
@@ -74,11 +75,17 @@ def rows_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool =
 
 
 def last_messages_sql(
-    definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False, unique: bool = False
+    definition: KafkaSourceDefinition,
+    raw_view: str,
+    *,
+    surely: bool = False,
+    unique: bool = False,
+    steps: Mapping[int, Sequence[int]] | None = None,
 ) -> str:
     """ENVELOPE UPSERT: c0 … and `deleted`, of the last good message of each key, by partition and offset.
 
-    `unique`: each key is known to be there once.
+    `unique`: each key is known to be there once.  `steps`: for each partition the offsets at which a later tick
+    begins; a message of a later tick is later, whatever its partition.
     """
     names = columns(len(source_schema(definition)))
     keys = columns(len(key_columns(definition)))
@@ -90,8 +97,18 @@ def last_messages_sql(
     if unique:
         return f"SELECT {names}, deleted FROM ({good})"
     # Sorting by a hash first compares numbers, where keys often begin with the same letters.
-    last = f"row_number() OVER (PARTITION BY xxhash64({keys}), {keys} ORDER BY partition DESC, offset DESC)"
+    order = f"{_step(steps)} DESC, partition DESC, offset DESC" if steps else "partition DESC, offset DESC"
+    last = f"row_number() OVER (PARTITION BY xxhash64({keys}), {keys} ORDER BY {order})"
     return f"SELECT {names}, deleted FROM (SELECT *, {last} AS place FROM ({good})) WHERE place = 1"
+
+
+def _step(steps: Mapping[int, Sequence[int]]) -> str:
+    """How many ticks of the step ended before a message."""
+    cases = (
+        f"WHEN {partition} THEN size(filter(array({', '.join(f'{o}L' for o in offsets)}), o -> o <= offset))"
+        for partition, offsets in steps.items()
+    )
+    return f"CASE partition {' '.join(cases)} ELSE 0 END"
 
 
 def no_messages_sql(definition: KafkaSourceDefinition) -> str:

@@ -88,8 +88,11 @@ class KafkaLog:
             positive=True,
         )
 
-    def raw(self, since: Offsets, until: Offsets, views: Views) -> Raw | None:
-        """The messages between two positions, read here or by Spark; None if there are none.  Runs no job."""
+    def raw(self, since: Offsets, until: Offsets, views: Views, *, ordered: bool = True) -> Raw | None:
+        """The messages between two positions, read here or by Spark; None if there are none.  Runs no job.
+
+        `ordered`: of two messages with one key, the one with the greater partition and offset is the later one.
+        """
         rows = distance(since, until)
         if rows == 0:
             return None
@@ -98,9 +101,9 @@ class KafkaLog:
             self._check_kept(since, until)
             return Raw(scan(self.definition, since, until, views, headers=self._headers), surely=False)
         table = self._read(since, until)
-        return self._small(table, views) if table.num_rows else None  # none: markers and aborted messages
+        return self._small(table, views, ordered) if table.num_rows else None  # none: markers and aborted messages
 
-    def _small(self, table: pa.Table, views: Views) -> Raw:
+    def _small(self, table: pa.Table, views: Views, ordered: bool) -> Raw:
         view = views.add_arrow(table, RAW_WITH_HEADERS if self._headers else RAW)
         return Raw(view, surely=is_surely_fine(self.definition, table))
 

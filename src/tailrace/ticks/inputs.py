@@ -25,6 +25,9 @@ from tailrace.state.trace import Trace
 from tailrace.ticks.log import TickLog
 from tailrace.types.core import BEGINNING, Tick
 
+_FUSED = 200
+"""So many ticks of an upsert source are caught up with in one step."""
+
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class LogInput:
@@ -75,12 +78,21 @@ class UpsertInput:
         upper = self.trace.upper
         if upper >= t:
             return
+        ticks = self.log.positions(self.node.relation, upper, t)
+        for first in range(0, len(ticks), _FUSED):
+            self._absorb_ticks(ticks[first : first + _FUSED])
+        self.trace.append(t, None)
+
+    def _absorb_ticks(self, ticks: Sequence[tuple[Tick, Offsets]]) -> None:
+        """Several ticks in one step."""
+        upper = self.trace.upper
         since = self.source.start() if upper == BEGINNING else self.log.position(self.node.relation, upper)
-        until = self.log.position(self.node.relation, t)
+        t, until = ticks[-1]
         if all(until[p] <= since.get(p, 0) for p in until):
             self.trace.append(t, None)
             return
-        messages = self.source.messages(since, until, self.store.views)
+        between = [offsets for _, offsets in ticks[:-1]]
+        messages = self.source.messages(since, until, self.store.views, between)
         self._absorb(t, messages.sql, messages.rows)
 
     def _absorb(self, t: Tick, messages: str, rows: int) -> None:

@@ -76,6 +76,10 @@ class TickLog:
         at = bisect.bisect_right(entries, t, key=lambda entry: entry[0]) - 1
         return entries[at][1] if at >= 0 else {}
 
+    def positions(self, source: str, lo: Tick, hi: Tick) -> list[tuple[Tick, Offsets]]:
+        """Where `source` was read to by each tick above `lo` up to `hi` that moved it."""
+        return [entry for entry in self._positions[source] if lo < entry[0] <= hi]
+
     def changes(self, relation: str, lo: Tick, hi: Tick) -> list[tuple[Tick, pa.Table]]:
         """What statements did to a table in the ticks above `lo` up to `hi`."""
         with self._database.transaction() as sql:
