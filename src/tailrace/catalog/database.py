@@ -33,6 +33,9 @@ CREATE TABLE IF NOT EXISTS table_changes (relation TEXT NOT NULL, t INTEGER NOT 
 """
 
 
+FILE = "tailrace.db"
+
+
 class Database:
     """Opens or makes `directory`/tailrace.db.  Thread-safe: one transaction at a time."""
 
@@ -40,7 +43,7 @@ class Database:
         directory.mkdir(parents=True, exist_ok=True)
         self._lock_file = _claim(directory)
         self._lock = threading.RLock()
-        path = directory / "tailrace.db"
+        path = directory / FILE
         path.touch(mode=0o600)  # secrets are in it
         self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode = WAL")

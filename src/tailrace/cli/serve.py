@@ -9,8 +9,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tailrace.catalog import database
 from tailrace.cli.options import add_engine_options, pace, sizes
 from tailrace.engine.engine import Engine
+from tailrace.engine.warm_up import warm_up
 from tailrace.server.listener import Server
 from tailrace.spark import build_session
 
@@ -20,6 +22,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--data-dir", type=Path, required=True, metavar="D", help="where everything durable is kept")
     parser.add_argument(
         "--listen", default="127.0.0.1:6875", metavar="HOST:PORT", help="default: 127.0.0.1:6875; port 0: any free one"
+    )
+    parser.add_argument(
+        "--warm-up",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="on a new data directory, run some work before listening, so that the first view comes quickly (default)",
     )
     add_engine_options(parser)
     parser.set_defaults(run=run)
@@ -32,6 +40,9 @@ def run(options: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: stopping.set())
     _say("starting Spark …")
     spark = build_session(options.master, options.driver_memory)
+    if options.warm_up and not (options.data_dir / database.FILE).exists():
+        _say("warming up …")
+        warm_up(spark)
     _say(f"opening {options.data_dir} …")
     with Engine(spark, options.data_dir, pace=pace(options), sizes=sizes(options)) as engine:
         server = Server(host=host, port=int(port), open_session=lambda _: engine.session())

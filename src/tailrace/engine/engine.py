@@ -156,8 +156,7 @@ class Engine:
 
     def settle(self) -> None:
         """Waits for one more tick and what it leaves behind: whatever was said before is done, sinks included."""
-        self.loop.change(dict)
-        self.loop.do(self.loop.compactor.settle)
+        self.loop.settle()
 
     def close(self) -> None:
         """Ends after the tick in progress; nothing is lost."""

@@ -57,7 +57,7 @@ class EngineProcess:
         """Returns at once; `connect` waits until it answers.  `environment` is added to ours, for this start alone."""
         self.kill()
         command = [sys.executable, "-m", "tailrace", "serve", "--data-dir", str(self.data_dir)]
-        command += ["--listen", f"127.0.0.1:{self.port}", *self._options]
+        command += ["--listen", f"127.0.0.1:{self.port}", "--no-warm-up", *self._options]
         self._child = Child(command, log=self.log, environment=environment, directory=self.log.parent)
 
     def connect(self) -> psycopg.Connection:

@@ -47,6 +47,7 @@ class Command:
     work: Callable[[], Any]
     done: Future[Any] = field(default_factory=Future)
     wants_tick: bool = False
+    looks_only: bool = False  # nothing comes or goes by it: no tick is due
 
 
 class Loop:
@@ -82,6 +83,11 @@ class Loop:
     def change(self, work: Callable[[], Mapping[str, pa.Table]]) -> Tick:
         """Runs `work` between two ticks; the table changes that it returns are the next tick.  Returns after it."""
         return Tick(self._submit(Command(work=work, wants_tick=True)))
+
+    def settle(self) -> None:
+        """Waits for one more tick and for what it leaves to be done beside it."""
+        self.change(dict)
+        self._submit(Command(work=self.compactor.settle, looks_only=True))
 
     def wait_for(self, t: Tick, timeout: float) -> bool:
         """Until everything has been advanced to `t`."""
@@ -142,7 +148,7 @@ class Loop:
             command.done.set_exception(error)
             return
         if not command.wants_tick:
-            self._dirty = True
+            self._dirty |= not command.looks_only
             command.done.set_result(result)
             return
         for relation, rows in result.items():
