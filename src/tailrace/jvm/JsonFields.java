@@ -9,7 +9,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  *
  * <p>A string without its quotes and escapes, a number exactly and without trailing zeros, an object or array as it is
  * written but for spaces.  NULL for JSON null and for what is missing; of equal names the last counts.  All is NULL for
- * what is no object, or no JSON.  Names come as the bytes of one text, separated by NUL, which no name of ours can
+ * what is no object.  Values of type jsonb are checked where they come in: what is no JSON is not noticed here, and gives
+ * NULL, or the fields before the error.  Names come as the bytes of one text, separated by NUL, which no name of ours can
  * contain; bytes and not a text, because Spark would make a new text of it for every row.
  */
 public final class JsonFields implements UDF2 {
@@ -22,8 +23,11 @@ public final class JsonFields implements UDF2 {
         if (data == null || joinedNames == null) {
             return null;
         }
-        byte[] b = (byte[]) data;
-        return JsonGrammar.isDocument(b) ? fields(b, split((byte[]) joinedNames)) : null;
+        try {
+            return fields((byte[]) data, split((byte[]) joinedNames));
+        } catch (ArrayIndexOutOfBoundsException noJson) {
+            return null;
+        }
     }
 
     private byte[][] split(byte[] joined) {
@@ -41,7 +45,7 @@ public final class JsonFields implements UDF2 {
         return found;
     }
 
-    /** The document is known to be right, so that nothing needs to be checked on the way. */
+    /** The document is known to be right, so that nothing but its end needs to be checked on the way. */
     private static UTF8String[] fields(byte[] b, byte[][] names) {
         int i = JsonGrammar.space(b, 0);
         if (b[i] != '{') {

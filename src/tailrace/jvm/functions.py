@@ -8,7 +8,7 @@ and only slower.
 
 | function | gives |
 |---|---|
-| `tailrace_is_json(binary)` | whether the bytes are one JSON document and nothing else; UTF-8 is not checked |
+| `tailrace_is_json(binary)` | whether the bytes are one JSON document in UTF-8 and nothing else |
 | `tailrace_json_fields(binary, names)` | texts of top-level fields, an array; names (binary) are separated by NUL |
 """
 
@@ -43,7 +43,8 @@ _STRICTLY = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'
 _ELEMENTS = f"""from_json(concat('[', CAST(data AS STRING), ',"{_MARK}"]'), 'array<string>', {_STRICTLY})"""
 _FIELDS = "from_json(CAST(data AS STRING), 'map<string,string>')"
 _IN_SQL = (
-    f"tailrace_is_json(data BINARY) RETURNS BOOLEAN RETURN get({_ELEMENTS}, 1) <=> '{_MARK}'",
+    "tailrace_is_json(data BINARY) RETURNS BOOLEAN RETURN is_valid_utf8(CAST(data AS STRING))"
+    f" AND get({_ELEMENTS}, 1) <=> '{_MARK}'",
     "tailrace_json_fields(data BINARY, names BINARY) RETURNS ARRAY<STRING> RETURN CASE WHEN"
     f" tailrace_is_json(data) AND {_FIELDS} IS NOT NULL THEN"
     f" transform(split(CAST(names AS STRING), char(0)), name -> try_element_at({_FIELDS}, name)) END",

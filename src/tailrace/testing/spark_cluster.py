@@ -14,7 +14,9 @@ import sysconfig
 import time
 import urllib.request
 import venv
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -31,11 +33,33 @@ _START_SECONDS = 90.0
 _EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 _PYTHON_DAEMON = "pyspark.daemon"
 
+_ADOPT_AND_RUN = """
+import ctypes, os, sys
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonWorker:
+    """The process that runs Python of a task, and those it hangs on: it was forked by a daemon of an executor."""
+
+    process: psutil.Process
+    daemon: psutil.Process
+    executor: psutil.Process
+
 
 class SparkCluster:
-    """`memory` is what a worker has for executors; an engine's executor takes 1 GB unless told otherwise."""
+    """`memory` is what a worker has for executors; an engine's executor takes 1 GB unless told otherwise.
 
-    def __init__(self, *, workers: int = 2, memory: str = "1g") -> None:
+    `environment` is added to that of workers, and so of executors and their Python.
+    """
+
+    def __init__(
+        self, *, workers: int = 2, memory: str = "1g", environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._environment = dict(environment or {})
         self._memory = memory
         self._count = workers
         self._scratch: ScratchDirectory | None = None
@@ -57,9 +81,15 @@ class SparkCluster:
         """The executors' JVMs that run now."""
         return [child for worker in self._workers() for child in _children(worker) if _runs(child, _EXECUTOR)]
 
-    def executors_with_tasks(self) -> list[psutil.Process]:
-        """Those that have Python workers, which is what runs our tasks."""
-        return [each for each in self.executors() if any(_runs(child, _PYTHON_DAEMON) for child in _children(each))]
+    def python_workers(self) -> list[PythonWorker]:
+        """The processes that run our tasks, or have run some and wait for more."""
+        return [
+            PythonWorker(process, daemon, executor)
+            for executor in self.executors()
+            for daemon in _children(executor)
+            if _runs(daemon, _PYTHON_DAEMON)
+            for process in _children(daemon)
+        ]
 
     def start(self) -> Self:
         """Returns when every worker has told the master of itself."""
@@ -116,10 +146,14 @@ class SparkCluster:
             "SPARK_LOCAL_DIRS": str(self._directory / "spills"),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            **self._environment,
         }
+        # Linux hangs up on a stopped process when its last relative goes.  So the worker, of the same session, adopts it:
+        # else a test could not stop a task and then kill its executor.
+        adopting = [sys.executable, "-I", "-S", "-c", _ADOPT_AND_RUN] if sys.platform == "linux" else []
         # -i: executors inherit the worker's environment, and must not find in it what only a driver has.
         alone = ["env", "-i", *(f"{name}={value}" for name, value in environment.items())]
-        command = [*alone, str(_SPARK_HOME / "bin" / "spark-class"), main_class, *arguments]
+        command = [*adopting, *alone, str(_SPARK_HOME / "bin" / "spark-class"), main_class, *arguments]
         self._children.append(Child(command, log=self._directory / f"{name}.log", directory=self._directory))
 
     def _wait(self, workers: int) -> None:

@@ -75,7 +75,19 @@ INVALID = [
     "[" * 1_100 + "]" * 1_100,
 ]
 
-NOT_UTF8 = [b'"\xff"', b'{"a":"\xc3"}', b'"\xed\xa0\x80"', '"é"'.encode("latin-1")]
+NOT_UTF8 = [
+    b'"\xff"',
+    b'{"a":"\xc3"}',
+    b'"\xed\xa0\x80"',
+    '"é"'.encode("latin-1"),
+    b'"\xc0\xaf"',
+    b'"\xe0\x80\xaf"',
+    b'"\xf0\x80\x80\xaf"',
+    b'"\xf4\x90\x80\x80"',
+    b'"\xf5\x80\x80\x80"',
+    b'"\xe2\x82"',
+    b'{"\x80":1}',
+]
 
 
 @pytest.fixture(scope="module", params=[install_java, install_sql])
