@@ -90,21 +90,8 @@ def json_text(x: str, type: SqlType, depth: int = 0) -> str:
 
 
 def json_string(x: str) -> str:
-    """A string in quotes.  The quick case is all but free; only control characters take the slow one."""
-    return (
-        rf"""concat('"', CASE WHEN {x} RLIKE r'[\x00-\x1f]' THEN {_escaped(x)}"""
-        rf""" ELSE replace(replace({x}, '\\', '\\\\'), '"', '\\"') END, '"')"""
-    )
-
-
-def _escaped(x: str) -> str:
-    return (
-        rf"array_join(transform(split({x}, ''), c -> CASE"
-        rf""" WHEN c >= ' ' THEN replace(replace(c, '\\', '\\\\'), '"', '\\"') WHEN c = '' THEN ''"""
-        rf" WHEN c = '\n' THEN '\\n' WHEN c = '\r' THEN '\\r' WHEN c = '\t' THEN '\\t'"
-        rf" WHEN c = '\b' THEN '\\b' WHEN c = '\u000c' THEN '\\f'"
-        rf" ELSE concat('\\u00', lower(lpad(hex(ascii(c)), 2, '0'))) END), '')"
-    )
+    """A string in quotes; jvm/functions.py has the function."""
+    return f"tailrace_json_string(CAST({x} AS BINARY))"
 
 
 def _scalar(x: str, name: str) -> str:

@@ -10,6 +10,7 @@ and only slower.
 |---|---|
 | `tailrace_is_json(binary)` | whether the bytes are one JSON document in UTF-8 and nothing else |
 | `tailrace_json_fields(binary, names)` | texts of top-level fields, an array; names (binary) are separated by NUL |
+| `tailrace_json_string(binary)` | a text, given as its bytes, as a JSON string with its quotes |
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 _CLASSES: dict[str, tuple[str, DataType]] = {
     "JsonGrammar": ("tailrace_is_json", BooleanType()),
     "JsonFields": ("tailrace_json_fields", ArrayType(StringType())),
+    "JsonString": ("tailrace_json_string", StringType()),
 }
 
 # Spark's JSON functions stop reading after the first value.  So the text is put into an array before a mark
@@ -42,12 +44,20 @@ _MARK = "5e1c9d6fb7a24f0c8d3e"
 _STRICTLY = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')"
 _ELEMENTS = f"""from_json(concat('[', CAST(data AS STRING), ',"{_MARK}"]'), 'array<string>', {_STRICTLY})"""
 _FIELDS = "from_json(CAST(data AS STRING), 'map<string,string>')"
+_ESCAPED = (
+    r"""transform(split(CAST(data AS STRING), ''), c -> CASE WHEN c >= ' ' THEN"""
+    r""" replace(replace(c, '\\', '\\\\'), '"', '\\"') WHEN c = '' THEN ''"""
+    r""" WHEN c = '\n' THEN '\\n' WHEN c = '\r' THEN '\\r' WHEN c = '\t' THEN '\\t'"""
+    r""" WHEN c = '\b' THEN '\\b' WHEN c = '\u000c' THEN '\\f'"""
+    r""" ELSE concat('\\u00', lower(lpad(hex(ascii(c)), 2, '0'))) END)"""
+)
 _IN_SQL = (
     "tailrace_is_json(data BINARY) RETURNS BOOLEAN RETURN is_valid_utf8(CAST(data AS STRING))"
     f" AND get({_ELEMENTS}, 1) <=> '{_MARK}'",
     "tailrace_json_fields(data BINARY, names BINARY) RETURNS ARRAY<STRING> RETURN CASE WHEN"
     f" tailrace_is_json(data) AND {_FIELDS} IS NOT NULL THEN"
     f" transform(split(CAST(names AS STRING), char(0)), name -> try_element_at({_FIELDS}, name)) END",
+    f"""tailrace_json_string(data BINARY) RETURNS STRING RETURN concat('"', array_join({_ESCAPED}, ''), '"')""",
 )
 
 _lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""`tailrace_json_fields` gives what `->>` gives, for all fields in one pass."""
+"""Our functions in Java, and the same in SQL, give what they say."""
 
 import json
 import random
@@ -97,3 +97,15 @@ def test_a_missing_document_has_no_fields(spark: SparkSession) -> None:
     row = spark.sql("SELECT tailrace_json_fields(NULL, X'61'), tailrace_is_json(NULL)").first()
     assert row is not None
     assert tuple(row) == (None, None)
+
+
+STRINGS = ["", "plain", 'q"\\/', "\n\r\t\b\f", "\x00\x01\x1f\x7f", "é😀\u2028", '"' * 40, "a\x0bb"]
+
+
+@pytest.mark.parametrize("installed", [install_java, install_sql])
+def test_a_text_becomes_a_json_string(spark: SparkSession, installed: Any) -> None:
+    session = configure(spark.newSession())
+    installed(session)
+    rows = session.createDataFrame([(text.encode(),) for text in STRINGS] + [(None,)], "data binary")
+    found = [row[0] for row in rows.selectExpr("tailrace_json_string(data)").collect()]
+    assert found == [json.dumps(text, ensure_ascii=False) for text in STRINGS] + [None]
