@@ -2,17 +2,19 @@
 
 The pipeline, its input and its judge are those of tests/faults.  Here the executors are JVMs of their own, whose
 Python has no Tailrace but what the engine sends along; state in Parquet is on a disk they share.  A large backlog is
-written by their tasks in slots, each in a transaction of its own; so the tasks that a killed executor leaves behind
-are writers that believe to be alive while Spark has others write the same slots.
+written by their tasks in slots, each in a transaction of its own.  The Python of a killed executor's task normally ends
+with it; the last test keeps one alive, to wake up as a second writer of a slot that Spark has had written meanwhile.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -22,7 +24,7 @@ from faults.oracle import TICK, Content, History, content_of
 from faults.pipeline import SINKS, Pipeline, is_before
 from tailrace.testing.broker import Broker
 from tailrace.testing.fixtures import TopicFactory
-from tailrace.testing.spark_cluster import SparkCluster
+from tailrace.testing.spark_cluster import PythonWorker, SparkCluster
 from tailrace.testing.topics import ends, read_committed
 
 pytestmark = pytest.mark.slow
@@ -84,9 +86,24 @@ def cluster() -> Iterator[SparkCluster]:
 
 
 @pytest.fixture
-def pipeline(
-    tmp_path: Path, broker: Broker, topic: TopicFactory, cluster: SparkCluster
-) -> Iterator[ClusterPipeline]:
+def stopping_cluster() -> Iterator[SparkCluster]:
+    """Every Python worker stops itself once, with a slot sent and not committed."""
+    with SparkCluster(workers=2, environment={"TAILRACE_PAUSE": "kafka.slot_sent_not_committed"}) as running:
+        yield running
+
+
+@pytest.fixture
+def pipeline(request: pytest.FixtureRequest, cluster: SparkCluster) -> Iterator[ClusterPipeline]:
+    with backlogged(request, cluster) as running:
+        yield running
+
+
+@contextmanager
+def backlogged(request: pytest.FixtureRequest, cluster: SparkCluster) -> Iterator[ClusterPipeline]:
+    """A pipeline with much to catch up with."""
+    tmp_path: Path = request.getfixturevalue("tmp_path")
+    broker: Broker = request.getfixturevalue("broker")
+    topic: TopicFactory = request.getfixturevalue("topic")
     topics = {name: topic(name, partitions=2) for name in ("orders", *SINKS, "groups")}
     with ClusterPipeline(tmp_path, broker.bootstrap, topics, cluster) as running:
         running.orders.send(ALREADY_THERE)
@@ -115,6 +132,25 @@ def test_changes_arrive_exactly_once_though_an_executor_is_killed_in_mid_tick(
     pipeline.check()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a stopped task does not outlive its executor")
+def test_a_task_that_outlives_its_executor_cannot_commit_a_slot_that_another_has_written(
+    request: pytest.FixtureRequest, stopping_cluster: SparkCluster
+) -> None:
+    keeper = Keeper(stopping_cluster)
+    keeper.start()
+    try:
+        with backlogged(request, stopping_cluster) as pipeline:
+            pipeline.start()
+            pipeline.run_for(ticks=2)  # the large one has been settled by others
+            assert keeper.zombie is not None
+            assert keeper.zombie.status() == psutil.STATUS_STOPPED
+            keeper.wake_zombie()
+            pipeline.run_until_caught_up()
+            pipeline.check()
+    finally:
+        keeper.stop()
+
+
 class Killer(threading.Thread):
     """kill -9 of one executor as soon as something holds.  The tasks' Python processes are left to find out."""
 
@@ -128,9 +164,49 @@ class Killer(threading.Thread):
     def run(self) -> None:
         while not self._holds():
             time.sleep(0.02)
-        self.victim = self._cluster.executors_with_tasks()[0]
+        self.victim = self._cluster.python_workers()[0].executor
         self.victim.kill()
         self.killed_at = time.time()
+
+
+class Keeper(threading.Thread):
+    """Takes the first Python worker that has stopped away from its executor, which dies; wakes up all others."""
+
+    def __init__(self, cluster: SparkCluster) -> None:
+        super().__init__(name="keeper", daemon=True)
+        self._cluster = cluster
+        self._stopping = threading.Event()
+        self.zombie: psutil.Process | None = None
+
+    def run(self) -> None:
+        while not self._stopping.wait(0.05):
+            for worker in self._cluster.python_workers():
+                with suppress(psutil.NoSuchProcess):
+                    if worker.process.status() == psutil.STATUS_STOPPED:
+                        self._meet(worker)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self.join()
+        if self.zombie is not None and self.zombie.is_running():
+            self.zombie.kill()
+
+    def wake_zombie(self) -> None:
+        """Returns when it has ended."""
+        assert self.zombie is not None
+        self.zombie.resume()
+        deadline = time.monotonic() + 60
+        while self.zombie.is_running() and self.zombie.status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline, "it goes on"
+            time.sleep(0.1)
+
+    def _meet(self, worker: PythonWorker) -> None:
+        if self.zombie is None:
+            self.zombie = worker.process
+            worker.daemon.kill()  # first: it would hang up on its children on seeing the executor die
+            worker.executor.kill()
+        elif worker.process != self.zombie:
+            worker.process.resume()
 
 
 def assert_was_killed_in_mid_tick(killer: Killer, pipeline: ClusterPipeline, cluster: SparkCluster) -> None:
@@ -157,4 +233,4 @@ def assert_executors_did_the_work(pipeline: ClusterPipeline, cluster: SparkClust
     assert max(plan["slots"] for plan in plans) >= SLOTS
     runs = pipeline.engine.data_dir / "state" / "runs"
     assert list(runs.glob("*/part-*-*.parquet")), "no file has a name that Spark gives"
-    assert len(cluster.executors_with_tasks()) == 2
+    assert len({worker.executor.pid for worker in cluster.python_workers()}) == 2

@@ -9,7 +9,7 @@ regions, so whatever grows is a leak.  It is red if, from the first third after 
 - the median tick takes more than 1.5 times as long, or runs more than 1.3 times as many Spark jobs,
 
 if the data directory ever has more than MOST_FILES files, or if a topic differs from the oracle in any message.  Tried:
-an engine that kept 2 MB and one temporary view of each tick was red by memory, live objects and views after 120 seconds.
+an engine that kept 2 MB and one temporary view of each tick was red by memory, live objects and views in 120 seconds.
 Times are those of the machine: what else starts to run on it meanwhile counts too.
 """
 

@@ -21,7 +21,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         type=duration,
         default=_DEFAULTS.interval,
         metavar="TIME",
-        help="how long to wait between two looks at the sources, e.g. 100ms (default) or 2s",
+        help="from one look at the sources to the next, e.g. 100ms (default) or 2s",
     )
     parser.add_argument(
         "--max-rows-per-tick",

@@ -148,8 +148,8 @@ class SparkCluster:
             "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             **self._environment,
         }
-        # Linux hangs up on a stopped process when its last relative goes.  So the worker, of the same session, adopts it:
-        # else a test could not stop a task and then kill its executor.
+        # Linux hangs up on a stopped process when its last relative goes.  So the worker, of the same session, adopts
+        # it: else a test could not stop a task and then kill its executor.
         adopting = [sys.executable, "-I", "-S", "-c", _ADOPT_AND_RUN] if sys.platform == "linux" else []
         # -i: executors inherit the worker's environment, and must not find in it what only a driver has.
         alone = ["env", "-i", *(f"{name}={value}" for name, value in environment.items())]

@@ -29,12 +29,15 @@ from tailrace.types.core import Tick
 _log = logging.getLogger("tailrace.ticks")
 T = TypeVar("T")
 
+_SHORTEST_REST = 0.02
+"""Seconds between two ticks, however long the first one took."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:
     """How fast the loop goes."""
 
-    interval: float = 0.1  # seconds between looks at the sources
+    interval: float = 0.1  # seconds from one look at the sources to the next
     max_rows: int = 1_000_000  # of all sources together, in one tick
     retry: float = 1.0  # seconds before a stalled object is tried again
     checkpoint: float = 30.0  # seconds between checkpoints
@@ -63,6 +66,7 @@ class Loop:
         self._thread = threading.Thread(target=self._forever, name="tick-loop", daemon=True)
         self._changes: dict[str, list[pa.Table]] = {}
         self._waiting: list[Future[Any]] = []
+        self._look_at = 0.0
         self._dirty = False  # objects came or went: a tick is due though no input moved
         self.compactor = Compactor(cluster.store)
         self._retry_at = float("inf")
@@ -129,9 +133,10 @@ class Loop:
             self._refuse_waiting()
 
     def _take_commands(self) -> None:
-        """Waits for the interval or a command, then takes all that are there."""
+        """Waits for the next look to be due or a command, then takes all that are there."""
+        rest = max(self._look_at - time.monotonic(), min(self.pace.interval, _SHORTEST_REST))
         try:
-            command = self._commands.get(timeout=self.pace.interval)
+            command = self._commands.get(timeout=rest)
         except queue.Empty:
             return
         while command is not None:
@@ -161,6 +166,7 @@ class Loop:
 
     def step(self) -> None:
         """One tick, if anything moved."""
+        self._look_at = time.monotonic() + self.pace.interval
         positions = self._positions()
         changes = {relation: pa.concat_tables(rows) for relation, rows in self._changes.items()}
         due = self._dirty or time.monotonic() >= self._retry_at
