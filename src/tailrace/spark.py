@@ -141,7 +141,7 @@ def _scratch_directory() -> Path:
     the JVM, which outlives us by a moment, makes it no more.
     """
     directory = tempfile.mkdtemp(prefix="tailrace-spark-")
-    script = 'cat; for try in 1 2 3 4 5; do rm -rf "$0"; sleep 1; done'
+    script = 'cat; n=0; while [ $n -lt 20 ]; do rm -rf "$0"; sleep 1; n=$((n+1)); done'
     guard = subprocess.Popen(["sh", "-c", script, directory], stdin=subprocess.PIPE, start_new_session=True)
     _guards.append(guard)
     return Path(directory)

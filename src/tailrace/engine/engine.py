@@ -166,7 +166,7 @@ class Engine:
         for source in self.cluster.sources.values():
             source.close()
         self.running.close()
-        self.store.lookups.close()
+        self.store.close()
         self.database.close()
         if self._temporary:
             shutil.rmtree(self.directory, ignore_errors=True)

@@ -189,6 +189,13 @@ class Store:
             gone, self._retired = self._retired, []
         self._drop_views(gone)
 
+    def close(self) -> None:
+        """Takes its views out of Spark, which may go on without us."""
+        for trace in self.traces.values():
+            self._drop_views(trace.runs)
+        self._drop_views(self.retired())
+        self.lookups.close()
+
     def _drop_views(self, runs: list[Run]) -> None:
         self.lookups.forget(runs)
         for run in runs:
