@@ -125,7 +125,7 @@ public final class JsonFields implements UDF2 {
         }
     }
 
-    private static UTF8String number(byte[] b, int from, int to) {
+    public static UTF8String number(byte[] b, int from, int to) {
         for (int i = from; i < to; i++) {
             if (b[i] == '.' || b[i] == 'e' || b[i] == 'E') {
                 return UTF8String.fromString(plain(new String(b, from, to - from, StandardCharsets.ISO_8859_1)));
@@ -159,7 +159,7 @@ public final class JsonFields implements UDF2 {
         return UTF8String.fromBytes(kept, 0, n);
     }
 
-    private static UTF8String unescaped(byte[] b, int from, int to) {
+    public static UTF8String unescaped(byte[] b, int from, int to) {
         int i = from;
         while (i < to && b[i] != '\\') {
             i++;

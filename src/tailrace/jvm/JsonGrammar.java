@@ -79,7 +79,7 @@ public final class JsonGrammar implements UDF1 {
 
     // Each of these takes the place where something begins and gives the place after it, or -1.
 
-    static int space(byte[] b, int i) {
+    public static int space(byte[] b, int i) {
         while (i < b.length && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t')) {
             i++;
         }
@@ -99,7 +99,7 @@ public final class JsonGrammar implements UDF1 {
         return i < b.length && b[i] == ':' ? space(b, i + 1) : -1;
     }
 
-    static int scalar(byte[] b, int i) {
+    public static int scalar(byte[] b, int i) {
         switch (b[i]) {
             case '"':
                 return string(b, i + 1);
@@ -127,7 +127,7 @@ public final class JsonGrammar implements UDF1 {
     }
 
     /** The rest of a string after its opening quote. */
-    static int string(byte[] b, int i) {
+    public static int string(byte[] b, int i) {
         while (i < b.length) {
             byte c = b[i++];
             if (c == '"') {

@@ -14,7 +14,15 @@ public final class JsonString implements UDF1 {
         if (data == null) {
             return null;
         }
-        byte[] b = (byte[]) data;
+        return UTF8String.fromBytes(inQuotes((byte[]) data));
+    }
+
+    /** The same as a Java string. */
+    public static String quoted(byte[] b) {
+        return new String(inQuotes(b), StandardCharsets.UTF_8);
+    }
+
+    private static byte[] inQuotes(byte[] b) {
         int longer = 2;
         for (int i = 0; i < b.length; i++) {
             longer += more(b[i]);
@@ -27,7 +35,7 @@ public final class JsonString implements UDF1 {
         } else {
             escape(b, s);
         }
-        return UTF8String.fromBytes(s);
+        return s;
     }
 
     /** By how many bytes a byte becomes longer. */

@@ -10,6 +10,7 @@ and only slower.
 |---|---|
 | `tailrace_is_json(binary)` | whether the bytes are one JSON document in UTF-8 and nothing else |
 | `tailrace_json_fields(binary, names)` | texts of top-level fields, an array; names (binary) are separated by NUL |
+| `tailrace_json_same(binary)` | one text for all spellings of a document |
 | `tailrace_json_string(binary)` | a text, given as its bytes, as a JSON string with its quotes |
 """
 
@@ -35,6 +36,7 @@ _CLASSES: dict[str, tuple[str, DataType]] = {
     "JsonGrammar": ("tailrace_is_json", BooleanType()),
     "JsonFields": ("tailrace_json_fields", ArrayType(StringType())),
     "JsonString": ("tailrace_json_string", StringType()),
+    "JsonSame": ("tailrace_json_same", StringType()),
 }
 
 # Spark's JSON functions stop reading after the first value.  So the text is put into an array before a mark
@@ -51,6 +53,7 @@ _ESCAPED = (
     r""" WHEN c = '\b' THEN '\\b' WHEN c = '\u000c' THEN '\\f'"""
     r""" ELSE concat('\\u00', lower(lpad(hex(ascii(c)), 2, '0'))) END)"""
 )
+_EXACT = "NOT CAST(data AS STRING) RLIKE '[0-9][0-9.]{37}|[0-9][eE][-+0-9]'"  # a variant keeps all its digits
 _IN_SQL = (
     "tailrace_is_json(data BINARY) RETURNS BOOLEAN RETURN is_valid_utf8(CAST(data AS STRING))"
     f" AND get({_ELEMENTS}, 1) <=> '{_MARK}'",
@@ -58,6 +61,8 @@ _IN_SQL = (
     f" tailrace_is_json(data) AND {_FIELDS} IS NOT NULL THEN"
     f" transform(split(CAST(names AS STRING), char(0)), name -> try_element_at({_FIELDS}, name)) END",
     f"""tailrace_json_string(data BINARY) RETURNS STRING RETURN concat('"', array_join({_ESCAPED}, ''), '"')""",
+    "tailrace_json_same(data BINARY) RETURNS STRING RETURN coalesce("
+    f"CASE WHEN {_EXACT} THEN to_json(try_parse_json(CAST(data AS STRING))) END, CAST(data AS STRING))",
 )
 
 _lock = threading.Lock()
@@ -91,8 +96,8 @@ def install_java(spark: SparkSession) -> None:
 
 
 def install_sql(spark: SparkSession) -> None:
-    """The same functions in SQL.  They round fractions to a double's digits, and take the first of equal
-    names."""
+    """The same functions in SQL.  They round fractions to a double's digits, take the first of equal names, and tell
+    1 and 1.0 apart."""
     for definition in _IN_SQL:
         spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {definition.partition('(')[0]}")
         spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {definition}")

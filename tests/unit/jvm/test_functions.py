@@ -109,3 +109,25 @@ def test_a_text_becomes_a_json_string(spark: SparkSession, installed: Any) -> No
     rows = session.createDataFrame([(text.encode(),) for text in STRINGS] + [(None,)], "data binary")
     found = [row[0] for row in rows.selectExpr("tailrace_json_string(data)").collect()]
     assert found == [json.dumps(text, ensure_ascii=False) for text in STRINGS] + [None]
+
+
+SAME = [
+    ('{"b":1,"a":"x"}', '{"a":"x","b":1}'),
+    (' { "a" : "\\u0078" , "b" : [ 1 , { } , [ ] , null , true ] } ', '{"a":"x","b":[1,{},[],null,true]}'),
+    ('{"a":12345678901234567890123456789012345678901}', '{"a":12345678901234567890123456789012345678901}'),
+    ('{"a":1,"a":2}', '{"a":2}'),
+    ('"q\\"\\u000a"', '"q\\"\\n"'),
+    ("7", "7"),
+    ('"é"', '"é"'),
+]
+
+
+@pytest.mark.parametrize("installed", [install_java, install_sql])
+def test_all_spellings_of_a_document_are_one_text(spark: SparkSession, installed: Any) -> None:
+    session = configure(spark.newSession())
+    installed(session)
+    more = [("1.0", "1"), ("1.50", "1.5"), ("1e2", "100"), ("-0.0", "0"), ("{", "{"), ("1 1", "1 1")]
+    cases = SAME + (more if installed is install_java else [])
+    rows = session.createDataFrame([(document.encode(),) for document, _ in cases], "data binary")
+    found = [row[0] for row in rows.selectExpr("tailrace_json_same(data)").collect()]
+    assert found == [text for _, text in cases]
