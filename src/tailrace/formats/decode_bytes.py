@@ -16,7 +16,6 @@ class BytesDecoder:
 
     keyword: ClassVar[str] = "BYTES"
     is_single: ClassVar[bool] = True
-    is_exact: ClassVar[bool] = True
 
     @property
     def schema(self) -> Schema:
@@ -24,6 +23,9 @@ class BytesDecoder:
 
     def decoded(self, data: str) -> Decoded:
         return Decoded((data,), None)
+
+    def surely_differ(self, values: Sequence[bytes]) -> bool:
+        return True
 
     def surely_decodes(self, values: Sequence[bytes]) -> bool:
         return True

@@ -39,15 +39,15 @@ class Decoder(Protocol):
     is_single: ClassVar[bool]
     """One value and no fields: as a key, its column is called `key`."""
 
-    is_exact: ClassVar[bool]
-    """Messages with different bytes have different values."""
-
     @property
     def schema(self) -> Schema:
         """The columns it makes of a value, none of them nullable."""
 
     def decoded(self, data: str) -> Decoded:
         """`data` is a column of type binary; naming it twice costs nothing."""
+
+    def surely_differ(self, values: Sequence[bytes]) -> bool:
+        """Whether those of these with different bytes have different values, if that is cheap to say."""
 
     def surely_decodes(self, values: Sequence[bytes]) -> bool:
         """Whether all these can be decoded, if that is cheap to say on the driver.  False: Spark has to look.

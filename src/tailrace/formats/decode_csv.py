@@ -21,7 +21,6 @@ class CsvDecoder:
 
     keyword: ClassVar[str] = "CSV"
     is_single: ClassVar[bool] = False
-    is_exact: ClassVar[bool] = False
 
     @staticmethod
     def with_columns(count: int, delimiter: str = ",") -> CsvDecoder:
@@ -36,6 +35,9 @@ class CsvDecoder:
         # Spark makes a NULL of an empty field that is not quoted; CSV has no NULL.
         columns = tuple(f"coalesce({fields}.f{i}, '')" for i in range(len(self.names)))
         return Decoded(columns, self._error(data, fields))
+
+    def surely_differ(self, values: Sequence[bytes]) -> bool:
+        return False
 
     def surely_decodes(self, values: Sequence[bytes]) -> bool:
         """Only the plainest records are judged here."""

@@ -26,7 +26,6 @@ class JsonDecoder:
 
     keyword: ClassVar[str] = "JSON"
     is_single: ClassVar[bool] = True
-    is_exact: ClassVar[bool] = False
 
     @property
     def schema(self) -> Schema:
@@ -35,6 +34,15 @@ class JsonDecoder:
     def decoded(self, data: str) -> Decoded:
         error = decode_error("'JSON: not a valid document'", data)
         return Decoded((as_text(data),), f"CASE WHEN NOT {is_json(data)} THEN {error} END")
+
+    def surely_differ(self, values: Sequence[bytes]) -> bool:
+        """Each is written in the one way in which orjson writes it, and has no fraction: 1 and 1.0 are the same."""
+        try:
+            parsed = [orjson.loads(value) for value in values]
+        except orjson.JSONDecodeError:
+            return False
+        as_written = (orjson.dumps(document, option=orjson.OPT_SORT_KEYS) for document in parsed)
+        return not any(map(_has_fraction, parsed)) and all(map(bytes.__eq__, as_written, values))
 
     def surely_decodes(self, values: Sequence[bytes]) -> bool:
         try:
@@ -45,6 +53,14 @@ class JsonDecoder:
         except orjson.JSONDecodeError:
             return False
         return True
+
+
+def _has_fraction(document: object) -> bool:
+    if isinstance(document, dict):
+        return any(map(_has_fraction, document.values()))
+    if isinstance(document, list):
+        return any(map(_has_fraction, document))
+    return isinstance(document, float)
 
 
 def is_json(data: str) -> str:

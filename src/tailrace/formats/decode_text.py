@@ -16,7 +16,6 @@ class TextDecoder:
 
     keyword: ClassVar[str] = "TEXT"
     is_single: ClassVar[bool] = True
-    is_exact: ClassVar[bool] = True
 
     @property
     def schema(self) -> Schema:
@@ -25,6 +24,9 @@ class TextDecoder:
     def decoded(self, data: str) -> Decoded:
         error = decode_error("'Text: invalid UTF-8'", data)
         return Decoded((as_text(data),), f"CASE WHEN NOT is_valid_utf8({as_text(data)}) THEN {error} END")
+
+    def surely_differ(self, values: Sequence[bytes]) -> bool:
+        return True
 
     def surely_decodes(self, values: Sequence[bytes]) -> bool:
         return is_utf8(values)

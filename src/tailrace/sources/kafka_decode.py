@@ -236,9 +236,10 @@ def is_surely_fine(definition: KafkaSourceDefinition, raw: pa.Table) -> bool:
 
 def last_of_each_key(definition: KafkaSourceDefinition, raw: pa.Table) -> pa.Table | None:
     """The last message of each key of a small table, if keys are the same when their bytes are; else None."""
-    if definition.key_format is None or not definition.key_format.is_exact:
-        return None
     places = {key: place for place, key in enumerate(raw["key"].to_pylist())}
+    different = [key for key in places if key is not None]
+    if definition.key_format is None or not definition.key_format.surely_differ(different):
+        return None
     return raw.take(pa.array(list(places.values()), pa.int64()))
 
 

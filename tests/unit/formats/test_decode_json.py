@@ -165,3 +165,22 @@ def test_an_error_repeats_only_the_beginning_of_a_long_message(spark: SparkSessi
     for row in rows.selectExpr(f"{JsonDecoder().decoded('data').error} AS error").collect():
         assert len(row.error) < 600
         assert row.error.endswith("…)")
+
+
+@pytest.mark.parametrize(
+    ("documents", "differ"),
+    [
+        ([b'{"a":1}', b'{"a":2}', b'"x"', b"7", b"[1,2]", b"null"], True),
+        ([b'{"a":1,"b":2}', b'{"b":2,"a":1}'], False),
+        ([b'{"a": 1}', b'{"a":1}'], False),
+        ([b"1", b"1.0"], False),
+        ([b'{"a":[{"b":1.5}]}'], False),
+        ([b'"\\u0078"', b'"x"'], False),
+        ([b"-0", b"0"], False),
+        ([b"100000000000000000000", b"1"], False),
+        ([b'{"a":1,"a":2}', b'{"a":2}'], False),
+        ([b"{"], False),
+    ],
+)
+def test_different_bytes_are_known_to_be_different_values(documents: list[bytes], differ: bool) -> None:
+    assert JsonDecoder().surely_differ(documents) is differ
