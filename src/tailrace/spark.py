@@ -101,6 +101,7 @@ def _static_settings(master: str, driver_memory: str, app_name: str, scratch: Pa
     if master.startswith("local"):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         settings |= {"spark.python.daemon.module": "tailrace.python_daemon"}
+        settings |= {"spark.shuffle.compress": "false"}  # it goes through memory, not over a network
     else:
         settings |= {"spark.jars": ",".join(jars)}  # for the executors
     return settings

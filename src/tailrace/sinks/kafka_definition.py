@@ -82,7 +82,7 @@ class Limits:
     """Up to `small_rows` a tick is written by the driver; beyond, a slot gets about `slot_rows` of them."""
 
     small_rows: int = 20_000
-    slot_rows: int = 250_000
+    slot_rows: int = 500_000
     most_slots: int = 256
 
 
