@@ -36,7 +36,7 @@ SEES: dict[str, set[str]] = {
     "statements": BASE | {"sql", "engine", "catalog"},
     "server": BASE | {"statements"},
 }
-ABOVE = {"engine", "cli", "demo", "testing", "console", "__main__", "__init__"}  # composition: these may see everything
+ABOVE = {"engine", "cli", "demo", "testing", "console", "python_daemon", "__main__", "__init__"}  # composition: these may see everything
 
 
 def imports(path: Path) -> set[str]:
