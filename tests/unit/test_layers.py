@@ -36,7 +36,8 @@ SEES: dict[str, set[str]] = {
     "statements": BASE | {"sql", "engine", "catalog"},
     "server": BASE | {"statements"},
 }
-ABOVE = {"engine", "cli", "demo", "testing", "console", "python_daemon", "__main__", "__init__"}  # composition: these may see everything
+# Composition: these may see everything.
+ABOVE = {"engine", "cli", "demo", "testing", "console", "python_daemon", "__main__", "__init__"}
 
 
 def imports(path: Path) -> set[str]:
