@@ -117,7 +117,8 @@ class Pipeline:
         """No more input; returns when all there was has been told."""
         self.orders.stop()
         self._wait(lambda: self.archive.position("orders") == self._ends(), "the end of the input")
-        self.clerks[-1].stop()  # after the orders: a log that lags a tick behind needs one more
+        for clerk in self.clerks:
+            clerk.stop()  # after the orders: a log that lags a tick behind needs one more
         with self.engine.connect() as connection:
             self._wait(lambda: self._has_delivered(connection), "all sinks to deliver")
 
