@@ -74,7 +74,8 @@ class Delivery:
                 sqlstate="55000",
             )
         self._progress = progress
-        self._frontier = max(held, self.kept)  # from the one to the other nothing changed, or it would be written
+        # From what it holds to where we know we were nothing changed, or it would be written.
+        self._frontier = max(held, self.kept, self._frontier or BEGINNING)
         self.written = held
 
     def _refuse_strange(self, held: Tick, unfinished: Tick | None) -> None:

@@ -96,3 +96,32 @@ def test_a_writer_that_was_fenced_by_nobody_else_goes_on() -> None:
         sink.deliver(Tick(30))
     sink.deliver(Tick(30))
     assert target.ticks == [20, 30]
+
+
+@dataclass
+class Sometimes:
+    """An operator that changes at some ticks, and remembers between which ticks it was asked."""
+
+    changes: set[int]
+    asked: list[tuple[int, int]] = field(default_factory=list)
+
+    def delta(self, lo: Tick, hi: Tick) -> ZSet:
+        self.asked.append((lo, hi))
+        rows = ZSet(arity=1, sql="SELECT 1 AS c0, 1L AS weight", rows=1)
+        return rows if any(lo < t <= hi for t in self.changes) else ZSet.empty(1)
+
+
+def test_after_a_doubt_it_asks_for_nothing_before_where_it_was() -> None:
+    """Ticks that changed nothing are not in the target; their history may be gone."""
+    target = Target(held=10)
+    sink = delivery(target, 10, 20, 30)
+    source = Sometimes(changes={30})
+    sink.root = source  # type: ignore[assignment]
+    sink.deliver(Tick(20))
+    target.fenced = True
+    with pytest.raises(Fenced):
+        sink.deliver(Tick(30))
+    assert sink.frontier == 20
+    sink.deliver(Tick(30))
+    assert source.asked == [(10, 20), (20, 30), (20, 30)]
+    assert target.ticks == [30]
