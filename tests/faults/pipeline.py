@@ -67,6 +67,7 @@ class Pipeline:
         self.topics = topics
         self._options = options
         self._sinks = [name for name in SINKS if name in topics]
+        self._first_price = 0
 
     # ── running it ──
 
@@ -82,7 +83,7 @@ class Pipeline:
         self.run_for(ticks=2)
         self.engine.kill()
         self.engine.start(TAILRACE_PAUSE=point, **environment)
-        self.clerks.append(Clerk(self.engine, first=10_000 * len(self.clerks)))
+        self.clerks.append(Clerk(self.engine, first=self._first_price + 10_000 * len(self.clerks)))
         self.clerks[-1].start()
         self.engine.wait_until_paused()
 
@@ -90,7 +91,9 @@ class Pipeline:
         """The same pipeline on a copy of the data directory, as if restored from a backup of this moment."""
         directory = self._directory / "successor"
         copytree(self.engine.data_dir, directory / "data", ignore=ignore_patterns("lock"))
-        return Pipeline(directory, self._bootstrap, self.topics, *self._options, orders=self.orders)
+        successor = Pipeline(directory, self._bootstrap, self.topics, *self._options, orders=self.orders)
+        successor._first_price = self._first_price + 1_000_000  # the copy has the prices of our clerks
+        return successor
 
     def start(self, **environment: str) -> None:
         """Returns when all objects are there, or the engine is dead."""
@@ -98,7 +101,7 @@ class Pipeline:
         if not self.orders.is_alive():
             self.orders.start()
         self._create()
-        self.clerks.append(Clerk(self.engine, first=10_000 * len(self.clerks)))
+        self.clerks.append(Clerk(self.engine, first=self._first_price + 10_000 * len(self.clerks)))
         self.clerks[-1].start()
 
     def run_for(self, ticks: int) -> None:
