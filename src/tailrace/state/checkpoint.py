@@ -51,6 +51,7 @@ def write(store: Store, tick: Tick, frontiers: Frontiers) -> None:
 
 def load(store: Store) -> tuple[Tick, Frontiers]:
     """Opens the traces of the last checkpoint and removes what no checkpoint names.  No Spark job."""
+    store.lookups.begin_anew()
     manifest = _read(store.directory)
     if manifest is not None:
         for id, description in manifest["traces"].items():

@@ -63,7 +63,10 @@ class Lookups:
         self._coming: set[int] = set()
         self._lock = threading.Lock()
         self._worker: ThreadPoolExecutor | None = None
-        shutil.rmtree(directory, ignore_errors=True)
+
+    def begin_anew(self) -> None:
+        """Removes what an earlier process left.  For the one that owns the directory, before it looks anything up."""
+        shutil.rmtree(self._directory, ignore_errors=True)
 
     def of(self, run: Run, schema: pa.Schema) -> Index | None:
         """The run's index, or None if there is none yet: then it is being made, unless the run is too large."""

@@ -177,3 +177,13 @@ def test_a_new_row_takes_the_place_of_the_old_one_with_its_key_only(store: Store
     assert twice is not None
     with store.views.scratch():
         assert replaced(twice, store.matching(trace, Tick(1), [twice]), (0,), layout) is None
+
+
+def test_a_second_look_at_the_store_leaves_its_indexes_alone(store: Store) -> None:
+    """EXPLAIN makes a store of its own over the same directory."""
+    trace = filled(store, random.Random(9))
+    store.lookups.prepare(trace.runs[0], arrow_schema(LAYOUT.ddl))
+    before = list((store.directory / "lookup").iterdir())
+    Store(views=store.views, directory=store.directory, traces=dict(store.traces))
+    assert before
+    assert list((store.directory / "lookup").iterdir()) == before
