@@ -1,7 +1,8 @@
-"""`tailrace local up`: a Kafka broker and a schema registry on this machine, until Ctrl-C."""
+"""`tailrace local`: a Kafka broker and a schema registry on this machine, and a way to fill and read topics by hand."""
 
 import argparse
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,31 @@ def add_parser(subparsers: "Subparsers") -> None:
     up = verbs.add_parser("up", help="start a Kafka broker and a schema registry, and keep them until Ctrl-C")
     up.add_argument("--no-registry", action="store_true", help="leave out the schema registry")
     up.set_defaults(run=run)
+    send = verbs.add_parser("send", help="send each line of standard input as a message; makes the topic if need be")
+    read = verbs.add_parser("read", help="print the committed messages of a topic: key, tab, value")
+    for verb in (send, read):
+        verb.add_argument("broker", metavar="BROKER", help="its address, as `tailrace local up` prints it")
+        verb.add_argument("topic", metavar="TOPIC")
+    send.set_defaults(run=run_send)
+    read.set_defaults(run=run_read)
+
+
+def run_send(args: argparse.Namespace) -> int:
+    from tailrace.testing.topics import create_topic, is_there, produce
+
+    if not is_there(args.broker, args.topic):
+        create_topic(args.broker, args.topic)
+    produce(args.broker, args.topic, ((None, line.rstrip("\n")) for line in sys.stdin))
+    return 0
+
+
+def run_read(args: argparse.Namespace) -> int:
+    from tailrace.testing.topics import read_committed
+
+    for message in read_committed(args.broker, args.topic):
+        key, value = ("" if part is None else part.decode(errors="replace") for part in (message.key, message.value))
+        sys.stdout.write(f"{key}\t{value}\n")
+    return 0
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,6 +59,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         with console.status("starting the local stack"):
             stack.start(lambda line: console.print(f"[green]up[/] {line}", highlight=False))
+        console.print("\nIn psql:", highlight=False)
+        connection = f"BROKER '{stack.broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT"
+        console.print(f"  CREATE CONNECTION broker TO KAFKA ({connection});\n", highlight=False, soft_wrap=True)
         console.print("[bold]Ready.[/] Everything is temporary and goes away with this process: Ctrl-C.")
         ended.wait()
     finally:

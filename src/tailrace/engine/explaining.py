@@ -28,7 +28,8 @@ COLUMNS: Schema = (Column("plan", TEXT, nullable=False),)
 def plan(session: EngineSession, statement: ExplainPlan) -> Result:
     """No Spark job; nothing is created."""
     node = _node(session, statement)
-    text = explain(node, _Annotations(session.engine, node))
+    items = session.engine.catalog.items
+    text = explain(node, _Annotations(session.engine, node), lambda id: items[id].name.item if id in items else id)
     keys = sorted(sorted(node.schema[i].name for i in key) for key in infer_keys(node))
     shown = ", ".join("(" + ", ".join(key) + ")" for key in keys) or "none"
     return Result(tag="EXPLAIN", columns=COLUMNS, rows=rows_of(COLUMNS, [(f"{text}\nkeys: {shown}",)]))

@@ -23,6 +23,7 @@ _NO_SUCH_TOPIC = {
 }
 _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 _NOT_AUTHENTICATED = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
+_NOT_REACHED = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT}
 _A_PERSON_MUST_ACT = {
     KafkaError._INVALID_ARG,
     KafkaError.INVALID_CONFIG,
@@ -77,7 +78,14 @@ def translate(failed: KafkaError | KafkaException, attempt: Attempt) -> Tailrace
             f'could not log in to Kafka connection "{attempt.connection.name}"', detail=said, sqlstate="28000"
         )
     kind = SqlError if code in _A_PERSON_MUST_ACT else Unavailable
-    return kind(f"kafka: {error.name()} while {attempt.doing}", detail=said)
+    return kind(f"kafka: {error.name()} while {attempt.doing}", detail=said, hint=_where_to_look(code, attempt))
+
+
+def _where_to_look(code: int, attempt: Attempt) -> str | None:
+    if code not in _NOT_REACHED:
+        return None
+    brokers = ", ".join(attempt.connection.brokers)
+    return f"Nobody answers at {brokers}: is a broker running there, and reachable from here?"
 
 
 def _missing_right(code: int, attempt: Attempt) -> str | None:

@@ -86,6 +86,8 @@ class Calls(Binder):
         if table_candidates(name) and not candidates(name):
             return self.set_returning(node)
         for extra in ("distinct", "order", "filter", "within", "star"):
+            if node.args.get(extra) and not candidates(name):
+                raise no_function(name, [self.bind(argument) for argument in node.expressions])
             if node.args.get(extra):
                 raise SyntaxFailure(f"{name} is not an aggregate function", sqlstate="42809")
         return self.function(name, [self.bind(argument) for argument in node.expressions])

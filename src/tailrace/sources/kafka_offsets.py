@@ -177,7 +177,12 @@ def failure(error: KafkaException | TimeoutError, connection: KafkaConnection, t
     if isinstance(error, TimeoutError):
         return Unavailable(f"kafka: no answer while {doing}")
     if error.args[0].code() in _UNKNOWN:
-        return SqlError("Topic does not exist", detail=f'There is no topic "{topic}".', sqlstate="42704")
+        return SqlError(
+            "Topic does not exist",
+            detail=f'There is no topic "{topic}" on {", ".join(connection.brokers)}.',
+            hint="Create it first, or send a message to it: a source never makes a topic.",
+            sqlstate="42704",
+        )
     return translate(error, Attempt(connection=connection, doing=doing, topic=topic, operation="Describe"))
 
 

@@ -54,6 +54,10 @@ class Message:
     timestamp: int
 
 
+def is_there(bootstrap: str, topic: str) -> bool:
+    return topic in _admin(bootstrap).list_topics(timeout=_SILENT_SECONDS).topics
+
+
 def create_topic(
     bootstrap: str, topic: str, partitions: int = 1, config: Mapping[str, str] | None = None
 ) -> str:
