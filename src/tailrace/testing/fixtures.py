@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 
 from tailrace.spark import build_session
 from tailrace.testing.broker import Broker
+from tailrace.testing.postgres import Postgres
+from tailrace.testing.redis import Redis
 from tailrace.testing.registry import Registry
 from tailrace.testing.topics import create_topic
 
@@ -42,6 +44,20 @@ def broker() -> Iterator[Broker]:
 def registry() -> Iterator[Registry]:
     """A running schema registry."""
     with Registry() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A running PostgreSQL; each test takes a schema of its own."""
+    with Postgres() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[Redis]:
+    """A running Redis; each test takes a key prefix of its own."""
+    with Redis() as running:
         yield running
 
 
