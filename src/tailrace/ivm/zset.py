@@ -7,8 +7,19 @@ known to be empty, so that terms nobody changed vanish from the plan.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placed:
+    """The same rows with one more column, `place` (int): the part of a log that a row comes from.
+
+    A row's place never changes, and the rows of one place are read by one Spark task.  `rows`: of each place, at most.
+    """
+
+    sql: str
+    rows: Mapping[int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,7 +28,8 @@ class ZSet:
 
     `rows` is an upper guess of its size, for choosing between the driver and the executors; nothing depends on it
     but speed.  `positive` says that every weight is known to be above zero.  `is_settled`: no row is here only to be
-    cancelled by another; each was in the relation before, or is in it after.
+    cancelled by another; each was in the relation before, or is in it after.  `placed`: the same, if it is known where
+    each row comes from.
     """
 
     arity: int
@@ -25,6 +37,7 @@ class ZSet:
     rows: int = 0
     positive: bool = False
     is_settled: bool = False
+    placed: Placed | None = None
 
     @staticmethod
     def empty(arity: int) -> ZSet:
@@ -51,7 +64,8 @@ class ZSet:
     def negated(self) -> ZSet:
         if self.sql is None:
             return self
-        return replace(self, sql=f"SELECT {leading(self.arity)}-weight AS weight FROM ({self.sql})", positive=False)
+        sql = f"SELECT {leading(self.arity)}-weight AS weight FROM ({self.sql})"
+        return replace(self, sql=sql, positive=False, placed=None)
 
     def mapped(self, expressions: Sequence[str], where: str | None = None) -> ZSet:
         """Each row replaced by `expressions` (Spark text over c0 …), where `where` is true."""
@@ -77,10 +91,11 @@ class ZSet:
             return self
         if self.arity == 0:
             total = f"SELECT sum(weight) AS weight FROM ({self.sql}) HAVING sum(weight) <> 0"
-            return replace(self, sql=total, is_settled=True)
+            return replace(self, sql=total, is_settled=True, placed=None)
         names = columns(self.arity)
         sums = f"SELECT {names}, sum(weight) AS weight FROM ({self.sql}) GROUP BY {names}"
-        return replace(self, sql=sums if self.positive else sums + " HAVING sum(weight) <> 0", is_settled=True)
+        sql = sums if self.positive else sums + " HAVING sum(weight) <> 0"
+        return replace(self, sql=sql, is_settled=True, placed=None)
 
 
 def columns(arity: int, prefix: str = "c") -> str:

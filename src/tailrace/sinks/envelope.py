@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from tailrace.errors import SqlError
 from tailrace.formats.encode_contract import Encoder
-from tailrace.ivm.zset import ZSet
+from tailrace.ivm.zset import Placed, ZSet
 from tailrace.types.core import Schema
 
 UPSERT, DEBEZIUM = "upsert", "debezium"
@@ -45,12 +45,15 @@ class Envelope:
 
     def encoded(self, delta: ZSet) -> str:
         """Spark SQL text: k, the key's bytes or NULL; r, the row's bytes; w, the weight.  No shuffle."""
+        return self._encoded(delta.sql)
+
+    def _encoded(self, rows: str | None, also: str = "") -> str:
         key = "CAST(NULL AS binary)"
         if self.key is not None:
             key = self.key_format.record(self._columns(self.key), _places(self.key))
         encode = self.value_format.record if self.kind == UPSERT else self.value_format.side
         row = encode(self.schema, _places(range(len(self.schema))))
-        return f"SELECT {key} AS k, {row} AS r, weight AS w FROM ({delta.sql})"
+        return f"SELECT {key} AS k, {row} AS r, weight AS w{also} FROM ({rows})"
 
     def messages(self, delta: ZSet, partitions: int) -> str:
         """Spark SQL text of the messages: `key`, `value` (binary, either may be NULL) and `copies` (bigint).
@@ -72,10 +75,15 @@ class Envelope:
             events = f"SELECT /*+ REPARTITION({slots}, {place}) */ * FROM ({events})"
         return f"SELECT CAST(pmod(hash({spread}), {slots}) AS int) AS slot, {self._parts()} FROM ({events})"
 
+    def in_place(self, placed: Placed) -> str:
+        """The messages of a Z-set that only grows, with the place of each as its `slot`.  No shuffle."""
+        events = _insertions(self._encoded(placed.sql, also=", place"))
+        return f"SELECT place AS slot, {self._parts()} FROM ({events})"
+
     def _events(self, delta: ZSet, partitions: int) -> str:
         """k: the key's bytes, b and a: the row's bytes before and after, w: how many of these events."""
         if delta.positive:
-            return f"SELECT k, CAST(NULL AS binary) AS b, r AS a, w FROM ({self.encoded(delta)})"
+            return _insertions(self.encoded(delta))
         if self.key is None:
             return _alone(self._consolidated(delta, "r", partitions))
         pairing = _last_words if self.kind == UPSERT else _pairs
@@ -105,6 +113,11 @@ class Envelope:
 
     def _columns(self, places: Sequence[int]) -> Schema:
         return tuple(self.schema[place] for place in places)
+
+
+def _insertions(rows: str) -> str:
+    """Each row an event, and nothing to pair it with."""
+    return f"SELECT *, CAST(NULL AS binary) AS b, r AS a FROM ({rows})"
 
 
 def _alone(changes: str) -> str:

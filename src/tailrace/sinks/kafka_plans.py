@@ -12,9 +12,10 @@ import uuid
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from tailrace.ivm.zset import ZSet
+from tailrace.errors import InternalError
+from tailrace.ivm.zset import Placed, ZSet
 from tailrace.sinks.contract import Written
 from tailrace.sinks.kafka_definition import KafkaSinkDefinition
 from tailrace.sinks.kafka_outlet import Outlet
@@ -51,10 +52,10 @@ class Plans:
         writer.commit(self._topic, self._progress.records.owner(self._owner))
         self._fence(range(held.slots))
 
-    def begin(self, writer: Writer, tick: Tick, slots: int, partitions: int) -> Plan:
+    def begin(self, writer: Writer, tick: Tick, slots: int, partitions: int, *, placed: bool = False) -> Plan:
         """A new plan, committed: from here on its slots may be written."""
         self._owner, self._since = str(uuid.uuid4()), self._progress.end()
-        plan = Plan(tick=tick, slots=slots, partitions=partitions, owner=self._owner)
+        plan = Plan(tick=tick, slots=slots, partitions=partitions, owner=self._owner, placed=placed)
         writer.begin()
         writer.commit(self._topic, self._progress.records.plan(plan))
         crash_point("kafka.slots_planned")
@@ -71,13 +72,23 @@ class Plans:
             since=self._since,
             engine=this_process(self._spark.sparkContext.master),
         )
-        messages = self._sink.told_as.slotted(delta, plan.slots)
+        messages = self._messages(plan, delta)
         if held.done:
             done = ", ".join(map(str, sorted(held.done)))
             messages = f"SELECT * FROM ({messages}) WHERE slot NOT IN ({done})"
-        written = summed(self._spark.sql(messages).mapInArrow(task.run, OUTCOME).toArrow())
+        outcomes = self._spark.sql(messages).mapInArrow(task.run, OUTCOME)
+        if plan.placed and delta.placed is not None:
+            _check_places(outcomes, delta.placed)
+        written = summed(outcomes.toArrow())
         crash_point("kafka.slots_committed")
         return written
+
+    def _messages(self, plan: Plan, delta: ZSet) -> str:
+        if not plan.placed:
+            return self._sink.told_as.slotted(delta, plan.slots)
+        if delta.placed is None:
+            raise InternalError(f"tick {plan.tick} was begun by its rows' places, and now they have none")
+        return self._sink.told_as.in_place(delta.placed)
 
     def _fence(self, slots: Iterable[int]) -> None:
         ids = [self._sink.slot_transactional_id(slot) for slot in slots]
@@ -88,3 +99,13 @@ class Plans:
     @property
     def _topic(self) -> str:
         return self._sink.connection.progress_topic
+
+
+def _check_places(outcomes: DataFrame, placed: Placed) -> None:
+    """Each place has a task of its own: a second one for a slot would find it done, and leave its rows out.
+
+    Spark makes a task of each partition of a topic, and never half a one unless it is asked to.  Runs no job.
+    """
+    tasks = outcomes._jdf.queryExecution().toRdd().getNumPartitions()
+    if tasks != len(placed.rows):
+        raise InternalError(f"{len(placed.rows)} places are read by {tasks} tasks")

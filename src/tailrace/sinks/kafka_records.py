@@ -14,7 +14,7 @@ older than the last one needs to be read.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from tailrace.errors import Fenced, SqlError
@@ -25,12 +25,16 @@ ENDED = 2**63 - 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """A tick that is written in slots.  A replay keeps to it, whatever it would choose itself."""
+    """A tick that is written in slots.  A replay keeps to it, whatever it would choose itself.
+
+    `placed`: a row's slot is its place in the log that it comes from; otherwise a matter of its bytes.
+    """
 
     tick: int
     slots: int
     partitions: int
     owner: str
+    placed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,8 +71,7 @@ class Records:
         return self._record("", frontier=[frontier])
 
     def plan(self, plan: Plan) -> tuple[str, str]:
-        members = {"tick": plan.tick, "slots": plan.slots, "partitions": plan.partitions, "owner": plan.owner}
-        return self._record("-slots", **members)
+        return self._record("-slots", **asdict(plan))
 
     def slot(self, slot: int, tick: int) -> tuple[str, str]:
         return self._record(f"-{slot}", frontier=[tick + 1])
@@ -130,7 +133,7 @@ def _frontier(members: dict[str, Any]) -> int | None:
 def _planned(held: Held, members: dict[str, Any]) -> Held:
     if "tick" not in members:
         return replace(held, plan=None, done=frozenset())
-    plan = Plan(**{name: members[name] for name in ("tick", "slots", "partitions", "owner")})
+    plan = Plan(**{each.name: members[each.name] for each in fields(Plan) if each.name in members})
     return replace(held, plan=plan, done=frozenset(), owner=plan.owner)
 
 

@@ -173,5 +173,6 @@ def _outcome(write: Callable[[], Iterable[Written]]) -> pa.RecordBatch:
 def _by_slot(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """A batch is of one slot, unless Spark ever hashes otherwise than we think."""
     slots = batch.column("slot")
-    for slot in pc.unique(slots).to_pylist():
-        yield slot, batch.filter(pc.equal(slots, slot))
+    numbers = pc.unique(slots).to_pylist()
+    for slot in numbers:
+        yield slot, batch if len(numbers) == 1 else batch.filter(pc.equal(slots, slot))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tailrace.ivm.views import Views
-from tailrace.ivm.zset import ZSet
+from tailrace.ivm.zset import Placed, ZSet
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_decode import rows_sql
 from tailrace.sources.kafka_log import KafkaLog
-from tailrace.sources.positions import distance
+from tailrace.sources.positions import distance, sizes
 
 
 class KafkaSource(KafkaLog):
@@ -18,4 +18,8 @@ class KafkaSource(KafkaLog):
         if raw is None:
             return ZSet.empty(self._arity)
         sql = rows_sql(self.definition, raw.view, surely=raw.surely)
-        return ZSet(arity=self._arity, sql=sql, rows=distance(since, until), positive=True)
+        placed = None
+        if raw.whole is not None:
+            by_partition = rows_sql(self.definition, raw.whole, placed=True)
+            placed = Placed(sql=by_partition, rows=sizes(since, until))
+        return ZSet(arity=self._arity, sql=sql, rows=distance(since, until), positive=True, placed=placed)

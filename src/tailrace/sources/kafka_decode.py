@@ -64,12 +64,18 @@ def decoded_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: boo
     )
 
 
-def rows_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False) -> str:
-    """ENVELOPE NONE as a Z-set: one row, of weight 1, per message that has a value."""
+def rows_sql(
+    definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False, placed: bool = False
+) -> str:
+    """ENVELOPE NONE as a Z-set: one row, of weight 1, per message that has a value.
+
+    `placed`: with the message's partition as `place`.
+    """
     names = columns(len(source_schema(definition)))
+    place = ", partition AS place" if placed else ""
     decoded = decoded_sql(definition, raw_view, surely=surely)
     return (
-        f"SELECT {names}, CAST(1 AS BIGINT) AS weight FROM ({decoded})"
+        f"SELECT {names}, CAST(1 AS BIGINT) AS weight{place} FROM ({decoded})"
         f" WHERE {_is_fine(definition, surely=surely)} AND NOT is_null_value"
     )
 

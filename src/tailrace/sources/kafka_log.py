@@ -25,9 +25,9 @@ from tailrace.sources.kafka_decode import (
 )
 from tailrace.sources.kafka_definition import DEAD_LETTERS, KafkaSourceDefinition, source_schema
 from tailrace.sources.kafka_offsets import LatestOffsets, beyond
-from tailrace.sources.kafka_scan import scan
+from tailrace.sources.kafka_scan import scan, tasks
 from tailrace.sources.kafka_tail import OffsetGone, Tail, arrow_table
-from tailrace.sources.positions import capped, distance
+from tailrace.sources.positions import capped, distance, sizes
 
 SMALL_ROWS = 20_000
 """Up to so many messages the driver reads by itself.  Above, Spark's own beginning is small beside the
@@ -38,12 +38,14 @@ rest."""
 class Raw:
     """Raw messages under a view's name.
 
-    `surely`: all of them are known to decode.  `unique`: no two have the same key.
+    `surely`: all of them are known to decode.  `unique`: no two have the same key.  `whole`: the name of a view of the
+    same messages in which one Spark task reads all those of a partition.
     """
 
     view: str
     surely: bool
     unique: bool = False
+    whole: str | None = None
 
 
 class KafkaLog:
@@ -99,9 +101,17 @@ class KafkaLog:
         if rows > self._small_rows:
             self._stand_back()
             self._check_kept(since, until)
-            return Raw(scan(self.definition, since, until, views, headers=self._headers), surely=False)
+            return self._large(since, until, views)
         table = self._read(since, until)
         return self._small(table, views, ordered) if table.num_rows else None  # none: markers and aborted messages
+
+    def _large(self, since: Offsets, until: Offsets, views: Views) -> Raw:
+        wanted = tasks(distance(since, until), views.large)
+        view = scan(self.definition, since, until, views, headers=self._headers, tasks=wanted)
+        whole = view
+        if len(sizes(since, until)) < wanted:
+            whole = scan(self.definition, since, until, views, headers=self._headers, tasks=1)
+        return Raw(view, surely=False, whole=whole)
 
     def _small(self, table: pa.Table, views: Views, ordered: bool) -> Raw:
         view = views.add_arrow(table, RAW_WITH_HEADERS if self._headers else RAW)

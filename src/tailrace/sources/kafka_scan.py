@@ -15,7 +15,6 @@ from tailrace.ivm.views import Views
 from tailrace.kafka.client import spark_options
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_definition import KafkaSourceDefinition
-from tailrace.sources.positions import distance
 
 _FETCH = {
     "kafka.isolation.level": "read_committed",
@@ -32,9 +31,12 @@ _TIMESTAMP = "timestampadd(MICROSECOND, unix_micros(timestamp), TIMESTAMP_NTZ '1
 
 
 def scan(
-    definition: KafkaSourceDefinition, since: Offsets, until: Offsets, views: Views, *, headers: bool
+    definition: KafkaSourceDefinition, since: Offsets, until: Offsets, views: Views, *, headers: bool, tasks: int
 ) -> str:
-    """The name of a raw view (kafka_decode.RAW) of the messages between two positions.  Runs no job."""
+    """The name of a raw view (kafka_decode.RAW) of the messages between two positions.  Runs no job.
+
+    A partition is read by one task, unless there are fewer partitions than `tasks`.
+    """
     unread = {p: (since.get(p, 0), end) for p, end in sorted(until.items()) if since.get(p, 0) < end}
     reader = views.large.read.format("kafka").options(
         **spark_options(definition.connection),
@@ -45,7 +47,7 @@ def scan(
         failOnDataLoss="true",
         includeHeaders=str(headers).lower(),
         groupIdPrefix=definition.group_id,
-        minPartitions=str(_tasks(distance(since, until), views.large)),
+        minPartitions=str(tasks),
     )
     columns = ["key", "value", "partition", "offset", f"{_TIMESTAMP} AS timestamp"]
     return views.add(reader.load().selectExpr(*columns, *(["headers"] if headers else [])))
@@ -55,6 +57,6 @@ def _offsets(topic: str, offsets: Offsets) -> str:
     return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})
 
 
-def _tasks(rows: int, spark: SparkSession) -> int:
-    """How many tasks read, at least: several share a partition if there are more cores, and enough to do."""
+def tasks(rows: int, spark: SparkSession) -> int:
+    """How many are worth having: several share a partition if there are more cores, and enough to do."""
     return max(1, min(spark.sparkContext.defaultParallelism, rows // _ROWS_PER_TASK))

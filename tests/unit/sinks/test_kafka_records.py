@@ -22,7 +22,7 @@ def test_records_are_written_as_documented():
     assert RECORDS.owner("me") == ("mz-sink-u7-owner", '{"owner":"me","version":2}')
     key, value = RECORDS.plan(PLAN)
     assert key == "mz-sink-u7-slots"
-    assert value == '{"tick":10,"slots":4,"partitions":3,"owner":"me","version":2}'
+    assert value == '{"tick":10,"slots":4,"partitions":3,"owner":"me","placed":false,"version":2}'
 
 
 def test_nothing_is_held_before_the_first_record():

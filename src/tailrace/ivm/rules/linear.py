@@ -1,7 +1,8 @@
 """Filter, project, unnest, UNION ALL, constants:  Δ(f(R)) = f(ΔR).  No state.
 
 A whole stack of such nodes is one Spark text, so that a JSON document is parsed once however many columns, filters
-and views look into it.  The weight travels as one more column, behind the last.
+and views look into it.  The weight travels as one more column, behind the last, and after it, if
+that is known, where a row comes from.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tailrace.ivm.operator import Operator, Stateless
-from tailrace.ivm.zset import ZSet, leading
+from tailrace.ivm.zset import Placed, ZSet, leading
 from tailrace.plan.build import FALSE, call
 from tailrace.plan.expressions import Case, Expression, Literal, Ref
 from tailrace.plan.fallible import can_fail, plan_can_fail
 from tailrace.plan.functions.operators import NOT_EQUALS
 from tailrace.plan.nodes import Filter, FlatMap, Node, Project, Scan, Union, Values
 from tailrace.plan.to_spark import render
-from tailrace.plan.walk import has_own_subquery
-from tailrace.types.core import BEGINNING, BIGINT, BOOLEAN, Column, Tick
+from tailrace.plan.walk import has_own_subquery, nodes
+from tailrace.types.core import BEGINNING, BIGINT, BOOLEAN, INTEGER, Column, Tick
 
 _WEIGHT = Column("weight", BIGINT, nullable=False)
+_PLACE = Column("place", INTEGER, nullable=False)
 
 
 def is_linear(node: Node) -> bool:
@@ -43,14 +45,15 @@ class Linear(Stateless):
         if self.can_fail:
             changes = [change.settled() for change in changes]
         constants = lo == BEGINNING  # constant rows came into being before every tick
-        segment = _weighted(_without_empty(self.segment, changes, constants))
+        segment = _without_empty(self.segment, changes, constants)
         arity = len(self.node.schema)
-        if isinstance(segment, Values) and not segment.rows:
+        if _is_nothing(segment):
             return ZSet.empty(arity)
-        text = render(segment, lambda scan: _leaf(changes[int(scan.relation)]))
+        text = render(_carrying(segment, _WEIGHT), lambda scan: _leaf(changes[int(scan.relation)]))
         return ZSet(
             arity=arity,
             sql=f"SELECT {leading(arity)}c{arity} AS weight FROM ({text})",
+            placed=_placed(segment, changes),
             rows=sum(change.rows for change in changes) + 1000 * constants,
             positive=all(change.positive for change in changes),
             is_settled=all(change.is_settled or change.is_empty for change in changes),
@@ -101,31 +104,44 @@ def _is_nothing(node: Node) -> bool:
     return isinstance(node, Values) and not node.rows
 
 
-def _weighted(node: Node) -> Node:
-    """The same segment with the weight as a last column."""
+def _placed(segment: Node, changes: list[ZSet]) -> Placed | None:
+    """The change with its rows' places, if they all come from one log."""
+    changed = [change for change in changes if not change.is_empty]
+    if len(changed) != 1 or changed[0].placed is None or any(isinstance(each, Values) for each in nodes(segment)):
+        return None
+    placed, arity = changed[0].placed, len(segment.schema)
+    leaf = f"(SELECT {leading(changed[0].arity)}weight AS c{changed[0].arity}, place AS c{changed[0].arity + 1}"
+    text = render(_carrying(segment, _WEIGHT, _PLACE), lambda _: f"{leaf} FROM ({placed.sql}))")
+    sql = f"SELECT {leading(arity)}c{arity} AS weight, c{arity + 1} AS place FROM ({text})"
+    return Placed(sql=sql, rows=placed.rows)
+
+
+def _carrying(node: Node, *columns: Column) -> Node:
+    """The same segment with what its leaves have behind their columns: the weight first."""
     arity = len(node.schema)
     match node:
         case Scan():
-            return replace(node, schema=(*node.schema, _WEIGHT))
+            return replace(node, schema=(*node.schema, *columns))
         case Values():
             one = Literal(text="1", type=BIGINT)
-            return Values(rows=tuple((*row, one) for row in node.rows), schema=(*node.schema, _WEIGHT))
+            return Values(rows=tuple((*row, one) for row in node.rows), schema=(*node.schema, *columns))
         case Filter():
             weight = Ref(index=arity, type=BIGINT, nullable=False)
-            return Filter(input=_weighted(node.input), predicate=_for_rows_there(node.predicate, weight))
+            return Filter(input=_carrying(node.input, *columns), predicate=_for_rows_there(node.predicate, weight))
         case Project():
-            weight = Ref(index=len(node.input.schema), type=BIGINT, nullable=False)
+            inner = len(node.input.schema)
+            refs = (Ref(index=inner + i, type=each.type, nullable=False) for i, each in enumerate(columns))
             return Project(
-                input=_weighted(node.input),
-                expressions=(*node.expressions, weight),
-                names=(*node.names, "weight"),
+                input=_carrying(node.input, *columns),
+                expressions=(*node.expressions, *refs),
+                names=(*node.names, *(each.name for each in columns)),
             )
         case Union():
-            return replace(node, inputs=tuple(_weighted(each) for each in node.inputs))
+            return replace(node, inputs=tuple(_carrying(each, *columns) for each in node.inputs))
         case FlatMap():
-            inner = len(node.input.schema)
-            flat = replace(node, input=_weighted(node.input))
-            order = [*range(inner), *range(inner + 1, arity + 1), inner]
+            inner, carried = len(node.input.schema), len(columns)
+            flat = replace(node, input=_carrying(node.input, *columns))
+            order = [*range(inner), *range(inner + carried, arity + carried), *range(inner, inner + carried)]
             refs = (Ref(index=i, type=flat.schema[i].type, nullable=flat.schema[i].nullable) for i in order)
             return Project(input=flat, expressions=tuple(refs), names=tuple(flat.schema[i].name for i in order))
         case _:
