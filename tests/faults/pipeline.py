@@ -7,13 +7,14 @@ changes the same few keys at every tick; `prices` is a table whose rows come, ch
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import psycopg
 
@@ -126,12 +127,18 @@ class Pipeline:
             self._wait(lambda: self._has_delivered(connection), "all sinks to deliver")
 
     def _create(self) -> None:
+        hopeless = threading.Timer(PATIENCE_SECONDS, self.engine.kill)
+        hopeless.start()
         try:
             with self.engine.connect() as connection:
                 for statement in self._statements():
                     connection.execute(statement.strip().encode())
         except (psycopg.OperationalError, RuntimeError):
+            if not hopeless.is_alive():
+                raise TimeoutError(f"the objects were not made in time:\n{self.engine.output()}") from None
             self.engine.wait_until_dead(PATIENCE_SECONDS)
+        finally:
+            hopeless.cancel()
 
     def _statements(self) -> list[str]:
         objects = _OBJECTS.format(bootstrap=self._bootstrap, orders=self.topics["orders"]).split(";")
@@ -180,6 +187,14 @@ class Pipeline:
         """What a reader of committed messages sees once nothing is open any more."""
         settle(self._bootstrap, self.topics[sink])
         return read_committed(self._bootstrap, self.topics[sink])
+
+    def plans(self) -> list[dict[str, Any]]:
+        """What the progress topic says of ticks that were written in slots."""
+        with self.engine.connect() as connection:
+            found = connection.execute(b"SELECT sink_progress_topic FROM mz_catalog.mz_kafka_connections").fetchall()
+        [(progress,)] = found
+        records = read_committed(self._bootstrap, progress)
+        return [json.loads(each.value or b"{}") for each in records if (each.key or b"").endswith(b"-slots")]
 
     def history(self, name: str) -> History:
         """The relation of a sink, at every tick that was logged."""

@@ -23,6 +23,7 @@ DDL_TURNS = {"ddl.before_commit": (2, 3, 3, 1), "ddl.after_commit": (2, 3, 2, 1)
 LARGE = ("--small-rows", "800", "--slot-rows", "500")
 FREQUENT = ("--checkpoint-interval", "500ms")
 ALREADY_THERE = 3000
+SO_MANY_THAT_SPARK_READS_THEM = 50_000
 
 OPTIONS = {
     **dict.fromkeys((point for point in CRASH_POINTS if point.startswith(("kafka.slot", "state."))), LARGE),
@@ -37,6 +38,18 @@ def test_changes_arrive_exactly_once_after_dying_at(point: str, pipelines: Pipel
         pipeline.orders.send(ALREADY_THERE)
     pipeline.run_until_killed_at(f"{point}:{TURNS.get(point, 1)}")
     pipeline.run_until_caught_up()
+    pipeline.check()
+
+
+@pytest.mark.parametrize("point", ["kafka.slot_sent_not_committed", "kafka.slot_committed"])
+def test_a_partition_that_is_a_slot_is_told_exactly_once_after_dying_at(
+    point: str, pipelines: PipelineFactory
+) -> None:
+    pipeline = pipelines("--small-rows", "800", sinks=("lines",))
+    pipeline.orders.send(SO_MANY_THAT_SPARK_READS_THEM)
+    pipeline.run_until_killed_at(f"{point}:1")
+    pipeline.run_until_caught_up()
+    assert any(plan["placed"] for plan in pipeline.plans())
     pipeline.check()
 
 

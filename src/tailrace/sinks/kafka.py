@@ -198,7 +198,8 @@ class KafkaSink:
         rows = delta.placed.rows
         most = min(2 * max(self._slots(delta), cores), self._limits.most_slots)
         few_enough = len(rows) <= most and max(rows) < self._limits.most_slots
-        even_enough = max(rows.values()) * cores <= 1.5 * sum(rows.values())
+        largest = max(rows.values())
+        even_enough = largest <= 2 * self._limits.slot_rows and largest * cores <= 1.5 * sum(rows.values())
         return delta.placed if few_enough and even_enough else None
 
     def _check_turn(self, tick: Tick) -> None:
