@@ -1,4 +1,4 @@
-"""An engine with three small tables whose rows the test knows too, and subscribers who add up what they are given.
+"""An engine with a few small tables whose rows the test knows too, and subscribers who add up what they are given.
 
 The loop of the engine stands still but for commands, so ticks are exactly those that a test makes.
 """
@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
 
@@ -31,7 +33,7 @@ TABLES = {
     "r": ("a int", "s text"),
 }
 
-Row: TypeAlias = tuple[int | float | str | None, ...]
+Row: TypeAlias = tuple[int | float | str | Decimal | date | datetime | None, ...]
 
 # Plans here are used once: compiling them costs more than interpreting them.
 _INTERPRETED = {
@@ -42,11 +44,11 @@ _INTERPRETED = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happens to one table in a tick: rows that come, and which of the rows there leave, by number."""
+    """What happens to one table in a tick: rows that come, and which of the rows there leave, by number or in full."""
 
     table: str
     arriving: tuple[Row, ...] = ()
-    leaving: tuple[int, ...] = ()
+    leaving: tuple[int | Row, ...] = ()
 
 
 @dataclass(slots=True)
@@ -62,15 +64,21 @@ class World:
     """`views`: name → query.  Changes of more than `small_rows` rows are written to files by Spark."""
 
     def __init__(
-        self, spark: SparkSession, directory: Path, views: Mapping[str, str], *, small_rows: int = SMALL_ROWS
+        self,
+        spark: SparkSession,
+        directory: Path,
+        views: Mapping[str, str],
+        *,
+        tables: Mapping[str, Sequence[str]] = TABLES,
+        small_rows: int = SMALL_ROWS,
     ) -> None:
         self._spark = spark
         self._directory = directory
         self._small_rows = small_rows
-        self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+        self._rows: dict[str, list[Row]] = {name: [] for name in tables}
         self.each_tick, self.now_and_then = Subscriber(), Subscriber()
         self.engine = self._opened()
-        for name, columns in TABLES.items():
+        for name, columns in tables.items():
             self.engine.sql(f"CREATE TABLE {name} ({', '.join(columns)})")
         for name, query in views.items():
             self.engine.sql(f"CREATE MATERIALIZED VIEW {name} AS {query}")
@@ -122,12 +130,15 @@ class World:
 
     # ── what must be ──
 
-    def check(self, *subscribers: Subscriber) -> None:
-        """Every view is what its query says of the rows the test knows, and so is what each subscriber was given."""
+    def check(self, *subscribers: Subscriber) -> dict[str, Bag]:
+        """Every view is what its query says of the rows the test knows, and so is what each subscriber was given.
+
+        Returns what the views hold.
+        """
         statuses = {str(view.name): self.engine.statuses.of(view.id) for view in self.views}
         assert {name: status.error for name, status in statuses.items() if status.status != "running"} == {}
         with self.engine.cluster.pinned() as t, self.engine.views.scratch():
-            leaves = {self._id(name): self._view(name) for name in TABLES}
+            leaves = {self._id(name): self._view(name) for name in self._rows}
             texts = {("fresh", v.id): self._fresh(v, leaves) for v in self.views}
             texts |= {("kept", v.id): kept_text(self.engine, v, t) for v in self.views}
             for i, each in enumerate(subscribers):
@@ -144,6 +155,7 @@ class World:
             assert_equal(f"the content of {view.create_sql}", found["kept", view.id], fresh)
             for each in subscribers:
                 assert_equal(f"the sum of the changes of {view.create_sql}", each.total[view.id], fresh)
+        return {view.name.item: found["fresh", view.id] for view in self.views}
 
     def changes(self, session: SparkSession) -> dict[str, Bag]:
         """How each view changed since `each_tick` was last given something, as this session computes it."""
@@ -166,10 +178,14 @@ class World:
 
     def _apply(self, change: Change) -> list[tuple[Row, int]]:
         rows = self._rows[change.table]
-        leaving = [rows.pop(number % len(rows)) for number in change.leaving if rows]
+        leaving = [self._take(rows, which) for which in change.leaving if rows]
         rows.extend(change.arriving)
         rows.sort(key=repr)  # whichever way they came, the same numbers leave next time
         return [*((row, -1) for row in leaving), *((row, 1) for row in change.arriving)]
+
+    @staticmethod
+    def _take(rows: list[Row], which: int | Row) -> Row:
+        return rows.pop(which % len(rows) if isinstance(which, int) else rows.index(which))
 
     def _item(self, name: str) -> Item:
         return next(item for item in self.engine.catalog.items.values() if item.name.item == name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tailrace.errors import SyntaxFailure
 from tailrace.plan.syntax.calls import parse_call
 from tailrace.plan.syntax.expressions import (
     cast,
@@ -118,7 +119,9 @@ def _typed_literal(cursor: Cursor) -> exp.Expr | None:
     string = cursor.next()
     text = _continued(cursor, string)
     if name == NamedType(("interval",), (), token.position) and cursor.is_one_of(*_UNITS):
-        text += " " + cursor.next().text
+        unit = cursor.next().text
+        _leading_precision(cursor, text, unit)
+        text += " " + unit
     literal = located(exp.Literal.string(text), string)
     return located(exp.Cast(this=literal, to=exp.DataType(this=exp.DType.USERDEFINED, name=name)), token)
 
@@ -137,6 +140,22 @@ _UNITS = (
     "second",
     "seconds",
 )
+
+
+def _leading_precision(cursor: Cursor, text: str, unit: str) -> None:
+    """`interval '90' day (3)`: how many digits the number may have.  Of seconds it would be those of the fraction."""
+    token = cursor.token
+    if not cursor.is_operator("(") or unit.startswith("second"):
+        return
+    cursor.next()
+    precision = cursor.next()
+    if precision.kind != "number" or not precision.text.isdigit():
+        raise SyntaxFailure("the precision of an interval is a number of digits", position=precision.position)
+    cursor.expect_operator(")")
+    if len(text.strip().lstrip("+-").lstrip("0")) > int(precision.text):
+        raise SyntaxFailure(
+            f"interval field {unit} has more than {precision.text} digits", position=token.position, sqlstate="22015"
+        )
 
 
 def _leads_to_string(cursor: Cursor) -> bool:

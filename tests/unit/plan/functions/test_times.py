@@ -21,6 +21,7 @@ def test_text_forms(means: Meanings) -> None:
             "interval '-1 second'": "-00:00:01",
             "interval '0'": "00:00:00",
             "interval '1' day": "1 day",
+            "interval '90' day (3)": "90 days",
             "interval '-1 month 3 days'": "-1 mons +3 days",
             "interval '100 hours'": "100:00:00",
         }
