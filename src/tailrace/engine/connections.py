@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import urllib.request
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
 from tailrace.catalog.items import Item
-from tailrace.errors import NotSupported, SqlError, Unavailable
+from tailrace.errors import NotSupported, SqlError, TailraceError
+from tailrace.formats import registry as schema_registry
+from tailrace.formats.registry import RegistryConnection
 from tailrace.kafka.admin import Topics
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, translate
@@ -50,6 +51,25 @@ def kafka(engine: Engine, item: Item) -> KafkaConnection:
     )
 
 
+def registry(engine: Engine, item: Item) -> RegistryConnection:
+    """The schema registry connection of a catalog item, ready to use."""
+    details = item.statement.details
+    if not isinstance(details, CsrDetails):
+        raise SqlError(f'"{item.name}" is not a schema registry connection', sqlstate="42809")
+    for option, name in (("SSH TUNNEL", details.ssh_tunnel), ("AWS PRIVATELINK", details.aws_privatelink)):
+        if name is not None:
+            raise NotSupported(f"{option} of schema registry connections not yet supported")
+    return RegistryConnection(
+        name=item.name.item,
+        url=details.url,
+        username=_reveal(engine, details.username),
+        password=_reveal(engine, details.password),
+        ssl_key=_reveal(engine, details.ssl_key),
+        ssl_certificate=_reveal(engine, details.ssl_certificate),
+        ssl_certificate_authority=_reveal(engine, details.ssl_certificate_authority),
+    )
+
+
 def _reveal(engine: Engine, value: str | SecretRef | None) -> Secret | None:
     if value is None or isinstance(value, str):
         return None if value is None else Secret(value)
@@ -73,7 +93,7 @@ def validate(engine: Engine, item: Item) -> None:
     if isinstance(details, KafkaDetails):
         _check_kafka(kafka(engine, item))
     else:
-        _check_registry(details)
+        _check_registry(registry(engine, item))
 
 
 def _check_kafka(connection: KafkaConnection) -> None:
@@ -84,15 +104,14 @@ def _check_kafka(connection: KafkaConnection) -> None:
         raise translate(error, attempt) from error
 
 
-def _check_registry(details: CsrDetails) -> None:
+def _check_registry(connection: RegistryConnection) -> None:
     """GET /subjects, with the user's name and password if there are any."""
-    url = details.url.rstrip("/") + "/subjects"
     try:
-        with urllib.request.urlopen(url, timeout=_ANSWER_SECONDS) as answer:
-            answer.read()
-    except OSError as error:
-        raise Unavailable(
+        schema_registry.subjects(connection)
+    except TailraceError as error:
+        raise type(error)(
             "CONFLUENT SCHEMA REGISTRY validation: list subjects failed",
-            detail=f"{url}: {error}",
+            detail=f"{connection.url}: {error.message}",
             hint="WITH (VALIDATE = false) creates the connection without trying it.",
+            sqlstate=error.sqlstate,
         ) from error

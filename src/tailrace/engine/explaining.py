@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from tailrace.engine import sinks
+from tailrace.engine.avro_sinks import KEY, VALUE
 from tailrace.engine.define import scan_of
 from tailrace.engine.rows import rows_of
-from tailrace.errors import NotSupported
+from tailrace.errors import NotSupported, SqlError
+from tailrace.formats.encode_avro import AvroEncoder
 from tailrace.ivm.dataflow import Dataflow
 from tailrace.ivm.operator import Operator
 from tailrace.ivm.rules.arrange import Arranged
@@ -15,12 +19,13 @@ from tailrace.plan.keys import infer_keys
 from tailrace.plan.nodes import Node
 from tailrace.state.store import Store
 from tailrace.statements.contract import Result
+from tailrace.statements.sinks.kafka import SinkEnvelope
 from tailrace.types.core import TEXT, Column, Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
     from tailrace.engine.session import EngineSession
-    from tailrace.statements.explain import ExplainPlan
+    from tailrace.statements.explain import ExplainPlan, ExplainSchema
 
 COLUMNS: Schema = (Column("plan", TEXT, nullable=False),)
 
@@ -33,6 +38,29 @@ def plan(session: EngineSession, statement: ExplainPlan) -> Result:
     keys = sorted(sorted(node.schema[i].name for i in key) for key in infer_keys(node))
     shown = ", ".join("(" + ", ".join(key) + ")" for key in keys) or "none"
     return Result(tag="EXPLAIN", columns=COLUMNS, rows=rows_of(COLUMNS, [(f"{text}\nkeys: {shown}",)]))
+
+
+def schema_columns(statement: ExplainSchema) -> Schema:
+    return (Column("key_schema" if statement.of_key else "value_schema", TEXT, nullable=False),)
+
+
+def schema(session: EngineSession, statement: ExplainSchema) -> Result:
+    """The Avro schema that a sink would publish.  Nothing is created, and nobody asked."""
+    relation, target = sinks.checked(session, statement.sink)
+    encoder = sinks.encoder_of(session.engine, target, KEY if statement.of_key else VALUE, relation)
+    if not isinstance(encoder, AvroEncoder):
+        raise NotSupported(f"EXPLAIN SCHEMA for a sink with FORMAT {encoder.name.upper()} not yet supported")
+    assert relation.schema is not None
+    if not statement.of_key:
+        text = encoder.schema(relation.schema, change=target.envelope is SinkEnvelope.DEBEZIUM)
+    elif target.key is not None:
+        places = sinks.key_places(relation.schema, target.key)
+        text = encoder.schema(tuple(relation.schema[place] for place in places), change=False)
+    else:
+        raise SqlError("CREATE SINK does not have a key")
+    columns = schema_columns(statement)
+    pretty = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    return Result(tag="EXPLAIN", columns=columns, rows=rows_of(columns, [(pretty,)]))
 
 
 def _node(session: EngineSession, statement: ExplainPlan) -> Node:

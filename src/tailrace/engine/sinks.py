@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
-from tailrace.engine import connections
+from tailrace.engine import avro_sinks, connections
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.define import Identity, scan_of
 from tailrace.errors import DuplicateColumn, KeyNotUnique, NotSupported, UnknownColumn, WrongObjectType
@@ -35,26 +36,32 @@ _SINKABLE = ("table", "source", "materialized view")
 def create(session: EngineSession, statement: CreateSink) -> Result:
     """CREATE SINK: checks what can be checked without touching the target; the running sink does the rest."""
     engine = session.engine
-    relation = _relation(session, statement)
-    _target(statement).check()
-    key = statement.target.key
-    if key is not None and statement.target.envelope is SinkEnvelope.UPSERT:
-        if key.enforced:
-            check_key(relation, key)
-        else:
-            session.notice("upsert key not validated to be unique")
-
+    relation, target = checked(session, statement)
+    statement = replace(statement, target=target)
     if not statement.snapshot:
         wait_until_filled(engine, scan_of(relation))
 
     def define(identity: Identity) -> Item:
         facts = {"from": relation.id, "start": BEGINNING if statement.snapshot else done}
         made = item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
-        connections.validate(engine, engine.catalog.resolve(statement.target.connection.parts))
+        for connection in _connections(session, statement):
+            connections.validate(engine, connection)
         return made
 
     with engine.cluster.pinned() as done:  # until the sink itself says from which tick on it wants single ticks
         return session.create("sink", statement.name, define, if_not_exists=statement.if_not_exists)
+
+
+def checked(session: EngineSession, statement: CreateSink) -> tuple[Item, KafkaTarget]:
+    """The relation and the target of a new sink, if they go together; comments are copied into the target."""
+    relation, target = _relation(session, statement), _target(statement)
+    target.check()
+    if target.key is not None and target.envelope is SinkEnvelope.UPSERT:
+        if target.key.enforced:
+            check_key(relation, target.key)
+        else:
+            session.notice("upsert key not validated to be unique")
+    return relation, avro_sinks.checked(session.engine, target, relation)
 
 
 def _relation(session: EngineSession, statement: CreateSink) -> Item:
@@ -70,17 +77,25 @@ def _relation(session: EngineSession, statement: CreateSink) -> Item:
     return relation
 
 
+def _connections(session: EngineSession, statement: CreateSink) -> list[Item]:
+    """To Kafka, and to the schema registries of the formats; each one once."""
+    target = _target(statement)
+    both = (target.formats.of_key, target.formats.value)
+    names = [target.connection, *(each.connection for each in both if isinstance(each, formats.AvroRegistry))]
+    return list({item.id: item for item in (session.resolve(name, "connection") for name in names)}.values())
+
+
 def item(session: EngineSession, statement: CreateSink, identity: Identity) -> Item:
     relation = session.resolve(statement.relation)
-    connection = session.resolve(_target(statement).connection, "connection")
-    definition_of(session.engine, statement, identity, relation, connections.kafka(session.engine, connection))
+    used = _connections(session, statement)
+    definition_of(session.engine, statement, identity, relation, connections.kafka(session.engine, used[0]))
     return Item(
         id=identity.id,
         kind="sink",
         name=identity.name,
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
-        depends_on=frozenset({relation.id, connection.id}),
+        depends_on=frozenset({relation.id, *(connection.id for connection in used)}),
         cluster=statement.cluster or session.variables.get("cluster"),
         facts=identity.facts,
     )
@@ -113,8 +128,8 @@ def definition_of(
         topic=target.topic,
         schema=relation.schema,
         key=None if target.key is None else key_places(relation.schema, target.key),
-        key_format=_encoder(target.formats.of_key),
-        value_format=_encoder(target.formats.value),
+        key_format=encoder_of(engine, target, avro_sinks.KEY, relation),
+        value_format=encoder_of(engine, target, avro_sinks.VALUE, relation),
         envelope=UPSERT if target.envelope is SinkEnvelope.UPSERT else DEBEZIUM,
         compression=target.compression_type,
         topic_layout=TopicLayout(
@@ -168,9 +183,13 @@ def _target(statement: CreateSink) -> KafkaTarget:
     return statement.target
 
 
-def _encoder(format: formats.Format) -> Encoder:
+def encoder_of(engine: Engine, target: KafkaTarget, side: str, relation: Item) -> Encoder:
+    """Of the keys or of the values."""
+    format = target.formats.of_key if side == avro_sinks.KEY else target.formats.value
     match format:
         case formats.Json() | formats.Text() | formats.Bytes():
             return encoder(type(format).__name__.lower())
+        case formats.AvroRegistry():
+            return avro_sinks.encoder(engine, format, side, target.topic, relation)
         case _:
             raise NotSupported(f"{type(format).__name__} format in sinks not yet supported")

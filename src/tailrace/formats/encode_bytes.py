@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tailrace.errors import NotSupported
 from tailrace.formats.encode_contract import ChangeFrame
@@ -40,6 +40,7 @@ class BytesEncoder:
     """Encodes a relation, or a key, of one column of a type that has a binary form."""
 
     name: ClassVar[str] = "bytes"
+    framing: ClassVar[int] = 0
     prefix: ClassVar[bytes] = b""
     change: ClassVar[ChangeFrame] = ChangeFrame()
 
@@ -47,6 +48,9 @@ class BytesEncoder:
         TextEncoder().check(columns)
         if not isinstance(columns[0].type, Scalar | Numeric | Varchar | Char | Timestamp | TimestampTz):
             raise NotSupported(f"BYTES format with non-encodable type: {columns[0].type} not yet supported")
+
+    def registered(self, columns: Schema, *, change: bool) -> Self:
+        return self
 
     def record(self, columns: Schema, places: Sequence[str]) -> str:
         return f"coalesce({binary_form(places[0], columns[0].type)}, CAST('' AS binary))"
@@ -63,7 +67,7 @@ def binary_form(x: str, type: SqlType) -> str:
         case Numeric(scale=scale):
             return _numeric(x, UNSCALED_DIGITS if scale is None else scale)
         case Timestamp() | TimestampTz():
-            return _integer(f"unix_micros(CAST({x} AS timestamp)) - {_EPOCH_MICROS}", 8)
+            return integer_bytes(f"unix_micros(CAST({x} AS timestamp)) - {_EPOCH_MICROS}", 8)
         case _:
             return f"CAST({text_form(x, type)} AS binary)"
 
@@ -75,9 +79,9 @@ def _scalar(x: str, name: str) -> str:
         case "bytea":
             return x
         case "date":
-            return _integer(f"unix_date({x}) - {_EPOCH_DAYS}", 4)
+            return integer_bytes(f"unix_date({x}) - {_EPOCH_DAYS}", 4)
         case "interval":
-            parts = (_integer(f"{x}.micros", 8), _integer(f"{x}.days", 4), _integer(f"{x}.months", 4))
+            parts = (integer_bytes(f"{x}.micros", 8), integer_bytes(f"{x}.days", 4), integer_bytes(f"{x}.months", 4))
             return f"CASE WHEN {x} IS NOT NULL THEN concat({', '.join(parts)}) END"
         case "jsonb":
             return f"concat(X'01', CAST({x} AS binary))"
@@ -87,18 +91,25 @@ def _scalar(x: str, name: str) -> str:
             return _float(x, "float", 4)
         case "double precision":
             return _float(x, "double", 8)
-        case "uint8":  # past 2^63 the sign bit carries the value
-            over = f"CASE WHEN {x} < 9223372036854775808 THEN 0 ELSE 18446744073709551616 END"
-            return _integer(f"{x} - {over}", 8)
+        case "uint8":
+            return unsigned_bytes(x, 8)
         case _ if name in _SIZES:
-            return _integer(x, _SIZES[name])
+            return integer_bytes(x, _SIZES[name])
         case _:
             return f"CAST({text(x)} AS binary)"
 
 
-def _integer(x: str, size: int) -> str:
+def integer_bytes(x: str, size: int) -> str:
     """`size` bytes, big-endian, two's complement."""
     return f"unhex(right(lpad(hex(CAST({x} AS bigint)), 16, '0'), {size * 2}))"
+
+
+def unsigned_bytes(x: str, size: int) -> str:
+    """`size` bytes, big-endian, of a number that is not negative."""
+    if size < 8:
+        return integer_bytes(x, size)
+    over = f"CASE WHEN {x} < 9223372036854775808 THEN 0 ELSE 18446744073709551616 END"
+    return integer_bytes(f"{x} - {over}", size)  # past 2^63 the sign bit carries the value
 
 
 def _float(x: str, kind: str, size: int) -> str:
@@ -116,10 +127,10 @@ def _numeric(x: str, scale: int) -> str:
     groups = "regexp_replace(d, '^(0000)+|(0000)+$', '')"
     before_first = "length(regexp_extract(d, '^(0000)*', 0)) div 4"
     header = (
-        _integer(f"length({groups}) div 4", 2),
-        _integer(f"CASE WHEN {groups} = '' THEN 0 ELSE 9 - {before_first} END", 2),
-        _integer(f"CASE WHEN {x} < 0 THEN 16384 ELSE 0 END", 2),
-        _integer(f"length({fraction})", 2),
+        integer_bytes(f"length({groups}) div 4", 2),
+        integer_bytes(f"CASE WHEN {groups} = '' THEN 0 ELSE 9 - {before_first} END", 2),
+        integer_bytes(f"CASE WHEN {x} < 0 THEN 16384 ELSE 0 END", 2),
+        integer_bytes(f"length({fraction})", 2),
     )
     digits = f"transform(regexp_extract_all({groups}, '....', 0), g -> lpad(hex(CAST(g AS int)), 4, '0'))"
     body = f"concat({', '.join(header)}, unhex(array_join({digits}, '')))"

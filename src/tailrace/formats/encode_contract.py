@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from tailrace.types.core import Schema
 
@@ -35,6 +35,10 @@ class Encoder(Protocol):
         """Of the FORMAT, in lower case."""
 
     @property
+    def framing(self) -> int:
+        """How many bytes `prefix` has; known also while it is not."""
+
+    @property
     def prefix(self) -> bytes:
         """Put before every message part, and not hashed for the partition: a schema registry's framing."""
 
@@ -44,6 +48,13 @@ class Encoder(Protocol):
 
     def check(self, columns: Schema) -> None:
         """Raises SqlError if these columns cannot be encoded."""
+
+    def registered(self, columns: Schema, *, change: bool) -> Self:
+        """The encoder that writes these columns, alone or as both sides of a change.
+
+        Called before the first message and after every doubt.  A format with a schema registry publishes its schema
+        there, which changes nothing if it is there already.  Raises Unavailable if trying again can help.
+        """
 
     def record(self, columns: Schema, places: Sequence[str]) -> str:
         """Spark text: the columns as one message part.  Binary, never NULL."""

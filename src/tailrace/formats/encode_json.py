@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, assert_never
+from typing import ClassVar, Self, assert_never
 
 from tailrace.formats import encode_scalars as scalars
 from tailrace.formats.encode_contract import ChangeFrame
@@ -37,6 +37,7 @@ class JsonEncoder:
     """Encodes any relation."""
 
     name: ClassVar[str] = "json"
+    framing: ClassVar[int] = 0
     prefix: ClassVar[bytes] = b""
     change: ClassVar[ChangeFrame] = ChangeFrame(
         opening=b'{"before":', between=b',"after":', closing=b"}", absent=b"null"
@@ -44,6 +45,9 @@ class JsonEncoder:
 
     def check(self, columns: Schema) -> None:
         """Every type has a form."""
+
+    def registered(self, columns: Schema, *, change: bool) -> Self:
+        return self
 
     def record(self, columns: Schema, places: Sequence[str]) -> str:
         return f"CAST({json_object(columns, places)} AS binary)"

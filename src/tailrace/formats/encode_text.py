@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, assert_never
+from typing import ClassVar, Self, assert_never
 
 from tailrace.errors import NotSupported
 from tailrace.formats import encode_scalars as scalars
@@ -40,12 +40,16 @@ class TextEncoder:
     """Encodes a relation, or a key, of one column."""
 
     name: ClassVar[str] = "text"
+    framing: ClassVar[int] = 0
     prefix: ClassVar[bytes] = b""
     change: ClassVar[ChangeFrame] = ChangeFrame()
 
     def check(self, columns: Schema) -> None:
         if len(columns) != 1:
             raise NotSupported("BYTES or TEXT format with multiple columns not yet supported")
+
+    def registered(self, columns: Schema, *, change: bool) -> Self:
+        return self
 
     def record(self, columns: Schema, places: Sequence[str]) -> str:
         return f"CAST(coalesce({text_form(places[0], columns[0].type)}, '') AS binary)"

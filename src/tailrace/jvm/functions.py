@@ -12,6 +12,7 @@ and only slower.
 | `tailrace_json_fields(binary, names)` | texts of top-level fields, an array; names (binary) are separated by NUL |
 | `tailrace_json_same(binary)` | one text for all spellings of a document |
 | `tailrace_json_string(binary)` | a text, given as its bytes, as a JSON string with its quotes |
+| `tailrace_decimal_bytes(decimal, scale, size)` | the value at that scale as one integer of so many bytes, big-endian |
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import ArrayType, BooleanType, DataType, StringType
+from pyspark.sql.types import ArrayType, BinaryType, BooleanType, DataType, StringType
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ _CLASSES: dict[str, tuple[str, DataType]] = {
     "JsonFields": ("tailrace_json_fields", ArrayType(StringType())),
     "JsonString": ("tailrace_json_string", StringType()),
     "JsonSame": ("tailrace_json_same", StringType()),
+    "DecimalBytes": ("tailrace_decimal_bytes", BinaryType()),
 }
 
 # Spark's JSON functions stop reading after the first value.  So the text is put into an array before a mark
@@ -54,6 +56,23 @@ _ESCAPED = (
     r""" ELSE concat('\\u00', lower(lpad(hex(ascii(c)), 2, '0'))) END)"""
 )
 _EXACT = "NOT CAST(data AS STRING) RLIKE '[0-9][0-9.]{37}|[0-9][eE][-+0-9]'"  # a variant keeps all its digits
+
+
+def _long_sum(number: str, factor: int, carry: str) -> str:
+    """number · factor + carry, where a number is an array of its bytes, the lowest first."""
+    step = f"b * {factor} + s.carry"
+    grown = f"named_struct('carry', ({step}) div 256, 'done', array_append(s.done, CAST(({step}) % 256 AS BIGINT)))"
+    start = f"named_struct('carry', CAST({carry} AS BIGINT), 'done', CAST(array() AS ARRAY<BIGINT>))"
+    return f"aggregate({number}, {start}, (s, b) -> {grown}, s -> s.done)"
+
+
+_DIGITS = (
+    "split(concat(replace(ltrim('-', value), '.', ''),"
+    " repeat('0', scale - length(split_part(value, '.', 2)))), '')"
+)
+_MAGNITUDE = f"aggregate({_DIGITS}, array_repeat(0L, size), (number, d) -> {_long_sum('number', 10, 'd')})"
+_COMPLEMENT = _long_sum(f"transform({_MAGNITUDE}, b -> 255L - b)", 1, "1")
+_SIGNED = f"CASE WHEN startswith(value, '-') THEN {_COMPLEMENT} ELSE {_MAGNITUDE} END"
 _IN_SQL = (
     "tailrace_is_json(data BINARY) RETURNS BOOLEAN RETURN is_valid_utf8(CAST(data AS STRING))"
     f" AND get({_ELEMENTS}, 1) <=> '{_MARK}'",
@@ -63,6 +82,8 @@ _IN_SQL = (
     f"""tailrace_json_string(data BINARY) RETURNS STRING RETURN concat('"', array_join({_ESCAPED}, ''), '"')""",
     "tailrace_json_same(data BINARY) RETURNS STRING RETURN coalesce("
     f"CASE WHEN {_EXACT} THEN to_json(try_parse_json(CAST(data AS STRING))) END, CAST(data AS STRING))",
+    "tailrace_decimal_bytes(value STRING, scale INT, size INT) RETURNS BINARY RETURN"
+    f" unhex(array_join(transform(reverse({_SIGNED}), b -> lpad(hex(b), 2, '0')), ''))",
 )
 
 _lock = threading.Lock()

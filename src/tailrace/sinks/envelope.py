@@ -13,7 +13,7 @@ milliseconds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailrace.errors import SqlError
 from tailrace.formats.encode_contract import Encoder
@@ -42,6 +42,14 @@ class Envelope:
         self.value_format.check(self.schema)
         if self.kind == DEBEZIUM:
             self.value_format.side(self.schema, _places(range(len(self.schema))))
+
+    def registered(self) -> Envelope:
+        """With formats that are ready to write.  May ask a schema registry."""
+        key_format = self.key_format
+        if self.key is not None:
+            key_format = key_format.registered(self._columns(self.key), change=False)
+        value_format = self.value_format.registered(self.schema, change=self.kind == DEBEZIUM)
+        return replace(self, key_format=key_format, value_format=value_format)
 
     def encoded(self, delta: ZSet) -> str:
         """Spark SQL text: k, the key's bytes or NULL; r, the row's bytes; w, the weight.  No shuffle."""

@@ -68,13 +68,17 @@ class KafkaSink:
         self._outlet = _outlet(definition)
         self._progress = _progress_topic(definition)
         self._plans = Plans(definition, spark, self._outlet, self._progress)
+        self._told_as = definition.told_as
         self._writer: Writer | None = None
         self._held = Held()
         self._partitions = 0
         self._counted = 0.0
 
     def progress(self) -> Progress:
-        """Fences older writers, and only then reads what the topic holds.  Makes missing topics."""
+        """Fences older writers, and only then reads what the topic holds.  Makes missing topics.
+
+        The schema registry is asked last: whether or not it answers, what a predecessor left open is ended.
+        """
         self._writer = None
         ensure_progress_topic(self._topics, self._sink.connection)
         too_early = None if self._defences.fence_before_progress else self._read_progress()
@@ -85,6 +89,7 @@ class KafkaSink:
         fresh = held.frontier is None and not held.done
         self._partitions = count_partitions(self._topics, self._sink, may_create=fresh)
         self._counted = time.monotonic()
+        self._told_as = self._sink.told_as.registered()
         self._writer, self._held = writer, held
         return Progress(
             tick=None if held.frontier is None else Tick(held.frontier - 1),
@@ -130,12 +135,12 @@ class KafkaSink:
         if delta.is_empty:
             return self._write_here(writer, tick, [])
         if delta.rows <= self._limits.small_rows:
-            encoded = self._small.sql(self._sink.told_as.encoded(delta)).toArrow()
-            few = pairing.messages(encoded, self._sink.told_as, positive=delta.positive)
+            encoded = self._small.sql(self._told_as.encoded(delta)).toArrow()
+            few = pairing.messages(encoded, self._told_as, positive=delta.positive)
             return self._write_here(writer, tick, few.to_batches())
         if self._sink.guarantee == AT_LEAST_ONCE:
             return self._write_plainly(writer, tick, delta)
-        messages = self._spark.sql(self._sink.told_as.messages(delta, self._slots(delta)))
+        messages = self._spark.sql(self._told_as.messages(delta, self._slots(delta)))
         return self._write_here(writer, tick, stream(messages))
 
     def _write_here(self, writer: Writer, tick: Tick, batches: Iterable[pa.RecordBatch]) -> Written:
@@ -158,7 +163,7 @@ class KafkaSink:
             if placed is not None:
                 slots = max(placed.rows) + 1
             plan = self._plans.begin(writer, tick, slots, self._partitions, placed=placed is not None)
-        written = self._plans.run(plan, delta, self._held)
+        written = self._plans.run(plan, self._told_as, delta, self._held)
         writer.begin()
         self._settle(writer, tick)
         return written
@@ -166,7 +171,7 @@ class KafkaSink:
     def _write_plainly(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
         """By all executors at once, at least once."""
         task = PlainTask(outlet=self._outlet, tick=tick, partitions=self._partitions)
-        messages = self._spark.sql(self._sink.told_as.messages(delta, self._slots(delta)))
+        messages = self._spark.sql(self._told_as.messages(delta, self._slots(delta)))
         written = summed(messages.mapInArrow(task.run, OUTCOME).toArrow())
         self._settle(writer, tick)
         return written
@@ -222,7 +227,7 @@ def _outlet(sink: KafkaSinkDefinition) -> Outlet:
         topic=sink.topic,
         compression=sink.compression,
         keyed=sink.key is not None,
-        key_framing=len(sink.key_format.prefix),
+        key_framing=sink.key_format.framing,
     )
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tailrace.errors import InternalError
 from tailrace.ivm.zset import Placed, ZSet
 from tailrace.sinks.contract import Written
+from tailrace.sinks.envelope import Envelope
 from tailrace.sinks.kafka_definition import KafkaSinkDefinition
 from tailrace.sinks.kafka_outlet import Outlet
 from tailrace.sinks.kafka_progress import ProgressTopic
@@ -61,7 +62,7 @@ class Plans:
         crash_point("kafka.slots_planned")
         return plan
 
-    def run(self, plan: Plan, delta: ZSet, held: Held) -> Written:
+    def run(self, plan: Plan, told_as: Envelope, delta: ZSet, held: Held) -> Written:
         """Writes the slots of a plan that are not held yet.  Runs a Spark job, one task for each slot."""
         task = SlotTask(
             outlet=self._outlet,
@@ -72,7 +73,7 @@ class Plans:
             since=self._since,
             engine=this_process(self._spark.sparkContext.master),
         )
-        messages = self._messages(plan, delta)
+        messages = self._messages(plan, told_as, delta)
         if held.done:
             done = ", ".join(map(str, sorted(held.done)))
             messages = f"SELECT * FROM ({messages}) WHERE slot NOT IN ({done})"
@@ -83,12 +84,12 @@ class Plans:
         crash_point("kafka.slots_committed")
         return written
 
-    def _messages(self, plan: Plan, delta: ZSet) -> str:
+    def _messages(self, plan: Plan, told_as: Envelope, delta: ZSet) -> str:
         if not plan.placed:
-            return self._sink.told_as.slotted(delta, plan.slots)
+            return told_as.slotted(delta, plan.slots)
         if delta.placed is None:
             raise InternalError(f"tick {plan.tick} was begun by its rows' places, and now they have none")
-        return self._sink.told_as.in_place(delta.placed)
+        return told_as.in_place(delta.placed)
 
     def _fence(self, slots: Iterable[int]) -> None:
         ids = [self._sink.slot_transactional_id(slot) for slot in slots]

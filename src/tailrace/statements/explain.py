@@ -116,10 +116,16 @@ def _as_json(p: Parser) -> bool:
 def describe(
     statement: Explain, session: Session, parameters: Sequence[SqlType | None]
 ) -> tuple[tuple[SqlType, ...], Schema]:
+    if isinstance(statement, ExplainSchema):
+        return (), explaining.schema_columns(statement)
     return (), explaining.COLUMNS
 
 
 def execute(statement: Explain, session: Session, arguments: Arguments) -> Result:
-    if not isinstance(statement, ExplainPlan):
-        raise NotSupported(f"{type(statement).__name__.replace('Explain', 'EXPLAIN ').upper()} not yet supported")
-    return explaining.plan(session, statement)
+    match statement:
+        case ExplainPlan():
+            return explaining.plan(session, statement)
+        case ExplainSchema():
+            return explaining.schema(session, statement)
+        case ExplainTimestamp():
+            raise NotSupported("EXPLAIN TIMESTAMP not yet supported")

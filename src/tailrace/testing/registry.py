@@ -20,7 +20,7 @@ class RegistryFailed(RuntimeError):
 class Registry:
     """A schema registry of our own.
 
-    It forgets everything when it stops, and ends with the process that started it.
+    It forgets everything when it ends, and ends with the process that started it.
     """
 
     def __init__(self, *, heap: str = "384m") -> None:
@@ -41,7 +41,7 @@ class Registry:
         if self._child is not None:
             return self
         self._scratch = ScratchDirectory("tailrace-registry-")
-        self._port = free_port()
+        self._port = self._port or free_port()
         try:
             self._launch(self._scratch)
         except BaseException:
@@ -50,14 +50,18 @@ class Registry:
         return self
 
     def stop(self) -> None:
-        """End the registry; its contents are gone."""
+        """End the registry.  A later `start` makes a new one elsewhere."""
+        self.kill()
+        self._port = 0
+
+    def kill(self) -> None:
+        """kill -9.  Its contents are gone; its address stays for `start`."""
         if self._child is not None:
             self._child.kill()
             self._child = None
         if self._scratch is not None:
             self._scratch.close()
             self._scratch = None
-        self._port = 0
 
     def __enter__(self) -> Self:
         return self.start()
