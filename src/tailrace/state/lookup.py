@@ -124,6 +124,7 @@ class Lookups:
             index = _mapped(run, self._file(run), schema)
         except (OSError, pa.ArrowException) as error:  # the run is gone, or not for Arrow: Spark reads it as before
             _log.info("no index run=%s reason=%s", run.id, error)
+            self._file(run).unlink(missing_ok=True)  # it stays among those to come: nobody tries again
             return
         with self._lock:
             if run.id in self._coming:

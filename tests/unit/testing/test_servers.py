@@ -9,8 +9,9 @@ import sys
 import psutil
 import pytest
 
-from tailrace.testing.postgres import Postgres, PostgresFailed
-from tailrace.testing.redis import Redis, RedisFailed
+from tailrace.testing.postgres import Postgres
+from tailrace.testing.redis import Redis
+from tailrace.testing.server import ServerFailed
 
 
 def test_postgres_keeps_what_was_committed_through_a_kill() -> None:
@@ -22,7 +23,7 @@ def test_postgres_keeps_what_was_committed_through_a_kill() -> None:
         server.start()
         with server.connect() as connection:
             assert connection.execute("SELECT a FROM kept").fetchall() == [(1,)]
-    with pytest.raises(PostgresFailed):
+    with pytest.raises(ServerFailed):
         _ = server.url
 
 
@@ -34,7 +35,7 @@ def test_redis_keeps_what_was_written_through_a_kill() -> None:
         server.start()
         with server.connect() as client:
             assert client.get("kept") == b"1"
-    with pytest.raises(RedisFailed):
+    with pytest.raises(ServerFailed):
         _ = server.url
 
 
@@ -43,7 +44,7 @@ import sys, time
 from tailrace.testing.postgres import Postgres
 from tailrace.testing.redis import Redis
 postgres, redis = Postgres().start(), Redis().start()
-print(postgres._child.pid, redis._child.pid, flush=True)
+print(postgres.pid, redis.pid, flush=True)
 time.sleep(600)
 """
 
