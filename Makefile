@@ -10,10 +10,10 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test check lint demo faults cluster bench soak lock clean
+.PHONY: help setup test check lint demo faults cluster bench soak reference lock clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 setup: $(STAMPS)/jars $(STAMPS)/archive ## Make .venv from the lock, find or install Java 17, fetch the jars
 
@@ -42,6 +42,9 @@ bench: setup ## Run the benchmarks and print the ratios
 
 soak: setup ## Steady load for ten minutes: nothing may grow
 	$(PYTEST) -m soak $(ARGS)
+
+reference: setup ## Write docs/reference from the code
+	$(BIN)/python -m tailrace.reference docs/reference
 
 lock: $(STAMPS)/python ## Write requirements.lock anew from requirements.in
 	$(BIN)/python -m pip install --quiet uv
