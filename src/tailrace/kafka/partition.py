@@ -25,9 +25,12 @@ _MURMUR_M = np.uint32(0x5BD1E995)
 _CRC_POLYNOMIAL = 0xEDB88320
 
 
-def seahash(keys: pa.Array) -> Hashes:
-    """SeaHash, 64 bits, of each value of a binary or text column.  A NULL hashes like an empty value."""
-    values = _Values(keys)
+def seahash(keys: pa.Array, skip: int = 0) -> Hashes:
+    """SeaHash, 64 bits, of each value of a binary or text column.  A NULL hashes like an empty value.
+
+    `skip`: so many bytes at the beginning of each value count for nothing.
+    """
+    values = _Values(keys, skip)
     lanes = [np.full(len(values), start, np.uint64) for start in _SEA_STATE]
     for step, block in enumerate(values.blocks("<u8")):
         # The state rotates: at step n the lane n mod 4 is the one that takes the block.
@@ -67,13 +70,13 @@ def crc32(keys: pa.Array) -> npt.NDArray[np.uint32]:
 class _Values:
     """The values of a column, longest first."""
 
-    def __init__(self, keys: pa.Array) -> None:
+    def __init__(self, keys: pa.Array, skip: int = 0) -> None:
         column = keys.cast(pa.large_binary()).fill_null(b"")
         _, offsets, data = column.buffers()
         starts = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-        lengths = np.diff(starts)
+        lengths = np.maximum(np.diff(starts) - skip, 0)
         self._order = np.argsort(-lengths, kind="stable")
-        self._starts = starts[:-1][self._order]
+        self._starts = starts[:-1][self._order] + skip
         self.lengths = lengths[self._order]
         # Eight bytes more than there are: the last block of the last key may reach past the end.
         used = int(starts[-1]) if len(starts) else 0

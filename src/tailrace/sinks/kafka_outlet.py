@@ -36,6 +36,8 @@ TICK_HEADER = "materialize-timestamp"
 _ANSWER_SECONDS = 30.0
 _FULL_QUEUE_SECONDS = 120.0  # a broker that takes nothing for so long does not answer
 
+_GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+
 _SETTINGS: Settings = {
     "enable.idempotence": True,
     # A topic that somebody deletes must not come back with the broker's settings and half of the data.
@@ -74,7 +76,9 @@ class Notes:
         self.trouble: KafkaError | None = None
 
     def on_delivery(self, error: KafkaError | None, _message: Message) -> None:
-        self.failed = self.failed or error
+        """The first one, but for messages that were only given up because another had failed."""
+        if error is not None and (self.failed is None or self.failed.code() in _GIVEN_UP):
+            self.failed = error
 
     def on_error(self, error: KafkaError) -> None:
         self.trouble = error
@@ -173,8 +177,7 @@ class Sender:
     def _partitions(self, keys: pa.Array, partitions: int) -> Iterable[int]:
         if not self._outlet.keyed:
             return repeat(0)
-        bare = pc.binary_slice(keys, self._outlet.key_framing) if self._outlet.key_framing else keys
-        numbers: list[int] = (seahash(bare) % np.uint64(partitions)).tolist()
+        numbers: list[int] = (seahash(keys, self._outlet.key_framing) % np.uint64(partitions)).tolist()
         return numbers
 
     def _produce_patiently(

@@ -97,3 +97,10 @@ def plain_murmur2(key: bytes) -> int:
         h = (h ^ int.from_bytes(key[whole:], "little")) * m & mask
     h = (h ^ h >> 13) * m & mask
     return (h ^ h >> 15) & 0x7FFFFFFF
+
+
+def test_bytes_to_skip_count_for_nothing():
+    keys = [b"", b"a", b"abc", b"123456789", b"x" * 40]
+    framed = pa.array([b"\0\0\0\0\x07" + key for key in keys] + [None])
+    assert seahash(framed, 5).tolist() == seahash(pa.array([*keys, b""])).tolist()
+    assert seahash(framed.slice(2, 2), 5).tolist() == seahash(pa.array(keys[2:4])).tolist()
