@@ -54,6 +54,18 @@ def test_a_second_engine_cannot_open_the_same_directory(spark: SparkSession, tmp
         Engine(spark, tmp_path)
 
 
+def test_closing_twice_leaves_the_directory_to_whoever_opened_it_meanwhile(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    first = Engine(spark, tmp_path)
+    first.close()
+    with Engine(spark, tmp_path) as second:
+        first.close()
+        with pytest.raises(ObjectInUse):
+            Engine(spark, tmp_path)
+        second.sql("CREATE TABLE a (x int)")
+
+
 def test_secrets_are_nowhere_to_be_seen(spark: SparkSession, tmp_path: Path) -> None:
     with Engine(spark, tmp_path) as engine:
         engine.sql(SCRIPT)

@@ -58,13 +58,15 @@ class Storage:
         with self._database.transaction() as sql:
             _remove(sql, ids)
 
-    def replace(self, item: Item) -> None:
-        """The same item under another name or with other facts."""
+    def replace(self, *items: Item) -> None:
+        """The same items under other names or with other facts."""
         with self._database.transaction() as sql:
-            sql.execute(
-                "UPDATE items SET schema = ?, name = ?, create_sql = ?, facts = ? WHERE id = ?",
-                (item.name.schema, item.name.item, item.create_sql, json.dumps(dict(item.facts)), item.id),
-            )
+            for item in items:
+                facts = json.dumps(dict(item.facts))
+                sql.execute(
+                    "UPDATE items SET schema = ?, name = ?, create_sql = ?, facts = ? WHERE id = ?",
+                    (item.name.schema, item.name.item, item.create_sql, facts, item.id),
+                )
 
     def items(self) -> list[Stored]:
         """In order of creation: what an item needs comes before it."""

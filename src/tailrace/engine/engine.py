@@ -13,7 +13,6 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -57,6 +56,7 @@ class Engine:
     ) -> None:
         self._temporary = data_dir is None
         self.directory = temporary_directory() if data_dir is None else Path(data_dir).absolute()
+        self._is_closed = False
         self.database = Database(self.directory)
         self.region = self.database.region
         self.storage = Storage(self.database)
@@ -111,11 +111,13 @@ class Engine:
             self.catalog = self.catalog.without(ids)
         self.loop.do(lambda: self.running.stop(ids))
 
-    def swap(self, old: Item, new: Item) -> None:
-        """The same item after an ALTER."""
+    def swap(self, *items: Item) -> None:
+        """The same items after an ALTER: all of them change, or none."""
         with self.lock:
-            catalog = self.catalog.without({old.id}).with_item(replace(new, id=old.id))
-            self.storage.replace(new)
+            catalog = self.catalog.without({item.id for item in items})
+            for item in items:
+                catalog = catalog.with_item(item)
+            self.storage.replace(*items)
             self.catalog = catalog
 
     # ── for programs ──
@@ -159,7 +161,10 @@ class Engine:
         self.loop.settle()
 
     def close(self) -> None:
-        """Ends after the tick in progress; nothing is lost."""
+        """Ends after the tick in progress; nothing is lost.  A second time it does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         self.loop.stop()
         for delivery in self.cluster.deliveries.values():
             delivery.sink.close()

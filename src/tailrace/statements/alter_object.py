@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.engine import renaming
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import NotSupported, SqlError, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
+from tailrace.statements.contract import Result
 
 _KINDS = (ObjectKind.DATABASE, ObjectKind.ROLE, ObjectKind.SCHEMA, ObjectKind.TYPE, ObjectKind.VIEW)
 STARTS = tuple(("ALTER", *kind.upper().split()) for kind in _KINDS)
@@ -62,3 +66,21 @@ def common(p: Parser, target: Target) -> Rename | AlterOwner | None:
         role = p.identifier("role name")
         return AlterOwner(kind=target.kind, name=target.name, role=role, if_exists=target.if_exists)
     return None
+
+
+def execute(statement: Rename | AlterOwner, session: Session, arguments: Arguments) -> Result:
+    kind = statement.kind.upper()
+    if isinstance(statement, AlterOwner):
+        raise NotSupported(f"ALTER {kind} ... OWNER TO not yet supported")
+    tag = Result(tag=f"ALTER {kind}")
+    try:
+        item = session.resolve(statement.name, str(statement.kind))
+    except UnknownObject:
+        if not statement.if_exists:
+            raise
+        session.notice(f'{statement.kind} "{statement.name}" does not exist, skipping')
+        return tag
+    if item.id.startswith("s"):
+        raise SqlError(f"system item '{item.name}' cannot be modified", sqlstate="42501")
+    renaming.rename(session, item, statement.to)
+    return tag
