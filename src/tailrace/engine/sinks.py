@@ -9,7 +9,15 @@ from tailrace.catalog.items import Item
 from tailrace.engine import avro_sinks, connections
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.define import Identity, scan_of
-from tailrace.errors import DuplicateColumn, KeyNotUnique, NotSupported, UnknownColumn, WrongObjectType
+from tailrace.engine.partition_by import partition_by
+from tailrace.errors import (
+    DuplicateColumn,
+    KeyNotUnique,
+    NotSupported,
+    TypeMismatch,
+    UnknownColumn,
+    WrongObjectType,
+)
 from tailrace.formats.encode_contract import Encoder
 from tailrace.formats.encoders import encoder
 from tailrace.kafka.admin import ASK_THE_BROKER, TopicLayout
@@ -23,7 +31,7 @@ from tailrace.statements import formats
 from tailrace.statements.contract import Result
 from tailrace.statements.sinks.kafka import KafkaTarget, SinkEnvelope, SinkKey
 from tailrace.testing import defences
-from tailrace.types.core import BEGINNING, Schema
+from tailrace.types.core import BEGINNING, BYTEA, TEXT, MapOf, Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -116,10 +124,7 @@ def definition_of(
 ) -> KafkaSinkDefinition:
     target = _target(statement)
     assert relation.schema is not None
-    if target.headers is not None:
-        raise NotSupported("HEADERS of Kafka sinks not yet supported", position=target.headers_position)
-    if target.partition_by is not None:
-        raise NotSupported("PARTITION BY of Kafka sinks not yet supported", position=target.partition_by.start + 1)
+    key = None if target.key is None else key_places(relation.schema, target.key)
     return KafkaSinkDefinition(
         id=identity.id,
         name=str(identity.name),
@@ -127,7 +132,9 @@ def definition_of(
         region=engine.region,
         topic=target.topic,
         schema=relation.schema,
-        key=None if target.key is None else key_places(relation.schema, target.key),
+        key=key,
+        headers=headers_place(relation.schema, target),
+        partition_by=_partition_by(engine, target, relation.schema, key),
         key_format=encoder_of(engine, target, avro_sinks.KEY, relation),
         value_format=encoder_of(engine, target, avro_sinks.VALUE, relation),
         envelope=UPSERT if target.envelope is SinkEnvelope.UPSERT else DEBEZIUM,
@@ -142,6 +149,30 @@ def definition_of(
         progress_group_id_prefix=target.progress_group_id_prefix or "",
         guarantee=statement.delivery_guarantee.value,
     )
+
+
+def headers_place(schema: Schema, target: KafkaTarget) -> int | None:
+    if target.headers is None:
+        return None
+    place = next((i for i, column in enumerate(schema) if column.name == target.headers), None)
+    if place is None:
+        raise UnknownColumn(f"HEADERS column ({target.headers}) is unknown", position=target.headers_position)
+    if schema[place].type not in (MapOf(TEXT), MapOf(BYTEA)):
+        raise TypeMismatch(
+            "HEADERS column must have type map[text => text] or map[text => bytea]",
+            detail=f'Column "{target.headers}" has type {schema[place].type}.',
+            position=target.headers_position,
+        )
+    return place
+
+
+def _partition_by(engine: Engine, target: KafkaTarget, schema: Schema, key: tuple[int, ...] | None) -> str | None:
+    """With UPSERT any column can be used, with DEBEZIUM those of the key."""
+    if target.partition_by is None:
+        return None
+    of_key = target.envelope is SinkEnvelope.DEBEZIUM
+    allowed = frozenset(key or () if of_key else range(len(schema)))
+    return partition_by(target.partition_by, schema, allowed, engine.catalog)
 
 
 def key_places(schema: Schema, key: SinkKey) -> tuple[int, ...]:

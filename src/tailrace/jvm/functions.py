@@ -12,6 +12,7 @@ and only slower.
 | `tailrace_json_fields(binary, names)` | texts of top-level fields, an array; names (binary) are separated by NUL |
 | `tailrace_json_same(binary)` | one text for all spellings of a document |
 | `tailrace_json_string(binary)` | a text, given as its bytes, as a JSON string with its quotes |
+| `tailrace_try(expression)` | its value, or NULL if computing it fails; in SQL only its value |
 | `tailrace_decimal_bytes(decimal, scale, size)` | the value at that scale as one integer of so many bytes, big-endian |
 """
 
@@ -40,6 +41,7 @@ _CLASSES: dict[str, tuple[str, DataType]] = {
     "JsonSame": ("tailrace_json_same", StringType()),
     "DecimalBytes": ("tailrace_decimal_bytes", BinaryType()),
 }
+_TRY = "Attempt"
 
 # Spark's JSON functions stop reading after the first value.  So the text is put into an array before a mark
 # of our own: the mark is the second element if, and only if, the text is exactly one value.  To forge that, a
@@ -82,6 +84,7 @@ _IN_SQL = (
     f"""tailrace_json_string(data BINARY) RETURNS STRING RETURN concat('"', array_join({_ESCAPED}, ''), '"')""",
     "tailrace_json_same(data BINARY) RETURNS STRING RETURN coalesce("
     f"CASE WHEN {_EXACT} THEN to_json(try_parse_json(CAST(data AS STRING))) END, CAST(data AS STRING))",
+    "tailrace_try(value DECIMAL(38,0)) RETURNS DECIMAL(38,0) RETURN value",
     "tailrace_decimal_bytes(value STRING, scale INT, size INT) RETURNS BINARY RETURN"
     f" unhex(array_join(transform(reverse({_SIGNED}), b -> lpad(hex(b), 2, '0')), ''))",
 )
@@ -114,6 +117,9 @@ def install_java(spark: SparkSession) -> None:
         instance = _loaders[context].loadClass(class_name).newInstance()
         java_type = jvm.org.apache.spark.sql.types.DataType.fromJson(returns.json())
         spark._jsparkSession.udf().register(function, instance, java_type)
+    builder = _loaders[context].loadClass(_TRY).newInstance()
+    functions = spark._jsparkSession.sessionState().functionRegistry()
+    functions.createOrReplaceTempFunction("tailrace_try", builder, "built-in")
 
 
 def install_sql(spark: SparkSession) -> None:
@@ -134,7 +140,7 @@ def _compiled(spark: SparkSession) -> Any:
     jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(folder))
     jar = Path(folder, "tailrace-functions.jar")
     with zipfile.ZipFile(jar, "w") as archive:
-        for name in _CLASSES:
+        for name in (*_CLASSES, _TRY):
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(loader)
             compiler.cook(Path(__file__).with_name(f"{name}.java").read_text())

@@ -22,16 +22,25 @@ from tailrace.types.core import Schema
 
 UPSERT, DEBEZIUM = "upsert", "debezium"
 
+RESERVED_HEADERS = "materialize-"
+"""How headers of our own begin."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Envelope:
-    """How rows of `schema` are told.  `key`: the places of the key's columns; None: no message has a key."""
+    """How rows of `schema` are told.  `key`: the places of the key's columns; None: no message has a key.
+
+    `headers`: the place of a map whose entries become headers.  `partition_by`: Spark text over the row, a bigint with
+    the bits of a number below 2^64.  Both are of the new row, or of the old one if there is no new one.
+    """
 
     kind: str
     schema: Schema
     key: tuple[int, ...] | None
     key_format: Encoder
     value_format: Encoder
+    headers: int | None = None
+    partition_by: str | None = None
 
     def check(self) -> None:
         """Raises SqlError if such rows cannot be told in this way."""
@@ -51,8 +60,13 @@ class Envelope:
         value_format = self.value_format.registered(self.schema, change=self.kind == DEBEZIUM)
         return replace(self, key_format=key_format, value_format=value_format)
 
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """Columns that go with a row's bytes, if the sink has them: p, the partition's number; h, packed headers."""
+        return ("p",) * (self.partition_by is not None) + ("h",) * (self.headers is not None)
+
     def encoded(self, delta: ZSet) -> str:
-        """Spark SQL text: k, the key's bytes or NULL; r, the row's bytes; w, the weight.  No shuffle."""
+        """Spark SQL text: k, the key's bytes or NULL; r, the row's bytes; w, the weight; extras.  No shuffle."""
         return self._encoded(delta.sql)
 
     def _encoded(self, rows: str | None, also: str = "") -> str:
@@ -61,10 +75,12 @@ class Envelope:
             key = self.key_format.record(self._columns(self.key), _places(self.key))
         encode = self.value_format.record if self.kind == UPSERT else self.value_format.side
         row = encode(self.schema, _places(range(len(self.schema))))
-        return f"SELECT {key} AS k, {row} AS r, weight AS w{also} FROM ({rows})"
+        headers = "" if self.headers is None else f", {packed_headers(f'c{self.headers}')} AS h"
+        partition = "" if self.partition_by is None else f", {self.partition_by} AS p"
+        return f"SELECT {key} AS k, {row} AS r, weight AS w{partition}{headers}{also} FROM ({rows})"
 
     def messages(self, delta: ZSet, partitions: int) -> str:
-        """Spark SQL text of the messages: `key`, `value` (binary, either may be NULL) and `copies` (bigint).
+        """Spark SQL text of the messages: `key`, `value` (binary, either may be NULL), `copies` (bigint), extras.
 
         If pairing needs a shuffle, it makes so many partitions.
         """
@@ -93,14 +109,18 @@ class Envelope:
         if delta.positive:
             return _insertions(self.encoded(delta))
         if self.key is None:
-            return _alone(self._consolidated(delta, "r", partitions))
+            return _alone(self._consolidated(delta, "r", partitions), self.extras)
         pairing = _last_words if self.kind == UPSERT else _pairs
-        return pairing(self._consolidated(delta, "k", partitions))
+        return pairing(self._consolidated(delta, "k", partitions), self.extras)
 
     def _consolidated(self, delta: ZSet, spread: str, partitions: int) -> str:
-        """One row per key and row, weights summed, zeros gone.  One shuffle, also for the pairing."""
+        """One row per key and row, weights summed, zeros gone.  One shuffle, also for the pairing.
+
+        Rows with the same bytes have the same extras, but for what a format cannot tell apart: then the least.
+        """
+        extras = "".join(f", min({each}) AS {each}" for each in self.extras)
         return (
-            "SELECT k, r, sum(w) AS w FROM"
+            f"SELECT k, r, sum(w) AS w{extras} FROM"
             f" (SELECT /*+ REPARTITION({partitions}, {spread}) */ * FROM ({self.encoded(delta)}))"
             " GROUP BY k, r HAVING sum(w) <> 0"
         )
@@ -108,7 +128,7 @@ class Envelope:
     def _parts(self) -> str:
         """The columns of a message, over an event's.  What is NULL stays NULL: a tombstone has no framing."""
         value = _framed("a" if self.kind == UPSERT else self._change(), self.value_format)
-        return f"{_framed('k', self.key_format)} AS key, {value} AS value, w AS copies"
+        return f"{_framed('k', self.key_format)} AS key, {value} AS value, w AS copies{_named(self.extras)}"
 
     def _change(self) -> str:
         frame = self.value_format.change
@@ -128,37 +148,56 @@ def _insertions(rows: str) -> str:
     return f"SELECT *, CAST(NULL AS binary) AS b, r AS a FROM ({rows})"
 
 
-def _alone(changes: str) -> str:
+def _alone(changes: str, extras: Sequence[str]) -> str:
     """Each row an event of its own."""
     return (
-        "SELECT k, CASE WHEN w < 0 THEN r END AS b, CASE WHEN w > 0 THEN r END AS a, abs(w) AS w"
+        f"SELECT k, CASE WHEN w < 0 THEN r END AS b, CASE WHEN w > 0 THEN r END AS a, abs(w) AS w{_named(extras)}"
         f" FROM ({changes})"
     )
 
 
-def _last_words(changes: str) -> str:
+def _last_words(changes: str, extras: Sequence[str]) -> str:
     """Every new row, or the key alone: d rows gone and i come leave max(0, d − i) deletions, here −net.
 
     The row with the least weight of a key that has lost rows is one that left; it stands for all of them.
     """
+    order = "w, r" if extras else "w"  # which one it is matters only for its extras
     return (
         "SELECT k, CAST(NULL AS binary) AS b, CASE WHEN w > 0 THEN r END AS a,"
-        " CASE WHEN w > 0 THEN w ELSE -net END AS w"
-        " FROM (SELECT k, r, w, row_number() OVER (PARTITION BY k ORDER BY w) AS place,"
-        " sum(w) OVER (PARTITION BY k ORDER BY w"
+        f" CASE WHEN w > 0 THEN w ELSE -net END AS w{_named(extras)}"
+        f" FROM (SELECT k, r, w{_named(extras)}, row_number() OVER (PARTITION BY k ORDER BY {order}) AS place,"
+        f" sum(w) OVER (PARTITION BY k ORDER BY {order}"
         " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS net"
         f" FROM ({changes})) WHERE w > 0 OR place = 1 AND net < 0"
     )
 
 
-def _pairs(changes: str) -> str:
-    """The n-th row that left with the n-th that came, both sides in the order of their bytes."""
-    single = f"SELECT k, r, w > 0 AS came FROM ({changes}) LATERAL VIEW explode(sequence(1L, abs(w))) AS n"
+def _pairs(changes: str, extras: Sequence[str]) -> str:
+    """The n-th row that left with the n-th that came, both sides in the order of their bytes.
+
+    Extras are a function of the key here.
+    """
+    rows, any_of = _named(extras), "".join(f", min({each}) AS {each}" for each in extras)
+    single = f"SELECT k, r, w > 0 AS came{rows} FROM ({changes}) LATERAL VIEW explode(sequence(1L, abs(w))) AS n"
     return (
-        "SELECT k, max(CASE WHEN NOT came THEN r END) AS b, max(CASE WHEN came THEN r END) AS a, 1L AS w"
-        " FROM (SELECT k, r, came, row_number() OVER (PARTITION BY k, came ORDER BY r) AS place"
+        f"SELECT k, max(CASE WHEN NOT came THEN r END) AS b, max(CASE WHEN came THEN r END) AS a, 1L AS w{any_of}"
+        f" FROM (SELECT k, r, came{rows}, row_number() OVER (PARTITION BY k, came ORDER BY r) AS place"
         f" FROM ({single})) GROUP BY k, place"
     )
+
+
+def packed_headers(map: str) -> str:
+    """Spark text: the entries of a map as one text, `key:value,…` in hexadecimal and sorted; `-` is NULL.
+
+    Keys that begin like our own are left out.  kafka_outlet.py takes it apart.
+    """
+    keys = f"array_sort(filter(map_keys({map}), k -> NOT startswith(k, '{RESERVED_HEADERS}')))"
+    entries = f"transform({keys}, k -> concat(hex(k), ':', coalesce(hex(element_at({map}, k)), '-')))"
+    return f"array_join({entries}, ',')"
+
+
+def _named(extras: Sequence[str]) -> str:
+    return "".join(f", {each}" for each in extras)
 
 
 def _framed(part: str, format: Encoder) -> str:

@@ -31,6 +31,8 @@ class KafkaSinkDefinition:
     key_format: Encoder
     value_format: Encoder
     envelope: str  # envelope.UPSERT or envelope.DEBEZIUM
+    headers: int | None = None
+    partition_by: str | None = None  # see Envelope, of both
     compression: str = "lz4"
     topic_layout: TopicLayout = field(default_factory=TopicLayout)
     topic_refresh_seconds: float = 30.0
@@ -51,6 +53,8 @@ class KafkaSinkDefinition:
             key=self.key,
             key_format=self.key_format,
             value_format=self.value_format,
+            headers=self.headers,
+            partition_by=self.partition_by,
         )
 
     @property

@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 Settings: TypeAlias = Mapping[str, str | int | float | bool]
 Headers: TypeAlias = list[tuple[str, str | bytes | None]]
+Row: TypeAlias = tuple[bytes | None, bytes | None, int, Headers]
+"""Key, value, partition, headers."""
 
 TICK_HEADER = "materialize-timestamp"
 
@@ -97,20 +99,23 @@ class Sender:
         self.producer = Producer({**properties, **callbacks}, logger=log)
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
-        """Queues messages: columns `key`, `value` and `copies`."""
+        """Queues messages: columns `key`, `value`, `copies`, and perhaps `p` and `h` (see Envelope.extras)."""
         keys, values, copies = (messages.column(name) for name in ("key", "value", "copies"))
-        numbers = self._partitions(keys, partitions)
-        rows: Iterable[tuple[bytes | None, bytes | None, int]]
-        rows = zip(keys.to_pylist(), values.to_pylist(), numbers, strict=False)
+        extras = set(messages.schema.names)
+        numbers = self._partitions(messages, partitions)
+        headers: Iterable[Headers] = repeat([(TICK_HEADER, str(tick).encode())])
+        if "h" in extras:
+            headers = [[*ours, *_unpacked(h)] for ours, h in zip(headers, messages["h"].to_pylist(), strict=False)]
+        rows: Iterable[Row] = zip(keys.to_pylist(), values.to_pylist(), numbers, headers, strict=False)
         if pc.max(copies).as_py() != 1:
             rows = (row for row, count in zip(rows, copies.to_pylist(), strict=True) for _ in range(count))
         with self.guarded("writing to"):
-            self._produce(rows, [(TICK_HEADER, str(tick).encode())])
-        return _written(keys, values, copies)
+            self._produce(rows)
+        return _written(keys, values, copies, messages["h"] if "h" in extras else None)
 
-    def _produce(self, rows: Iterable[tuple[bytes | None, bytes | None, int]], headers: Headers) -> None:
+    def _produce(self, rows: Iterable[Row]) -> None:
         produce, topic = self.producer.produce, self._outlet.topic
-        for key, value, partition in rows:
+        for key, value, partition, headers in rows:
             try:
                 produce(topic, value, key, partition, headers=headers)
             except BufferError:
@@ -174,10 +179,14 @@ class Sender:
             return reason(error) if reason(error).fatal() else None
         return None
 
-    def _partitions(self, keys: pa.Array, partitions: int) -> Iterable[int]:
-        if not self._outlet.keyed:
+    def _partitions(self, messages: pa.RecordBatch, partitions: int) -> Iterable[int]:
+        if "p" in messages.schema.names:
+            hashes = messages["p"].to_numpy(zero_copy_only=False).view(np.uint64)
+        elif self._outlet.keyed:
+            hashes = seahash(messages["key"], self._outlet.key_framing)
+        else:
             return repeat(0)
-        numbers: list[int] = (seahash(keys, self._outlet.key_framing) % np.uint64(partitions)).tolist()
+        numbers: list[int] = (hashes % np.uint64(partitions)).tolist()
         return numbers
 
     def _produce_patiently(
@@ -202,7 +211,17 @@ class Sender:
         )
 
 
-def _written(keys: pa.Array, values: pa.Array, copies: pa.Array) -> Written:
+def _unpacked(headers: str | None) -> Headers:
+    """What envelope.packed_headers has packed."""
+    entries = (entry.split(":") for entry in headers.split(",")) if headers else ()
+    return [(bytes.fromhex(k).decode(), None if v == "-" else bytes.fromhex(v)) for k, v in entries]
+
+
+def _written(keys: pa.Array, values: pa.Array, copies: pa.Array, headers: pa.Array | None) -> Written:
+    """Bytes of keys, values and the relation's own headers."""
     lengths = pc.add(*(pc.fill_null(pc.binary_length(part), 0) for part in (keys, values)))
+    if headers is not None:
+        digits = pc.replace_substring_regex(pc.fill_null(headers, ""), "[^0-9A-F]", "")
+        lengths = pc.add(lengths, pc.divide(pc.binary_length(digits), 2))
     total = pc.sum(pc.multiply(lengths.cast(pa.int64()), copies)).as_py()
     return Written(messages=pc.sum(copies).as_py() or 0, bytes=total or 0)

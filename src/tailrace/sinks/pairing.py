@@ -17,7 +17,9 @@ from tailrace.sinks.envelope import UPSERT, Envelope
 def messages(encoded: pa.Table, envelope: Envelope, *, positive: bool) -> pa.Table:
     """From rows (k, r, w), as `envelope.encoded` gives them, to messages: `key`, `value`, `copies`."""
     if positive:
-        events = pa.table({"k": encoded["k"], "b": _absent(encoded), "a": encoded["r"], "w": encoded["w"]})
+        events = pa.table(
+            {"k": encoded["k"], "b": _absent(encoded), "a": encoded["r"], "w": encoded["w"], **_extras(encoded)}
+        )
     elif envelope.key is None:
         events = _alone(_consolidated(encoded))
     elif envelope.kind == UPSERT:
@@ -30,14 +32,20 @@ def messages(encoded: pa.Table, envelope: Envelope, *, positive: bool) -> pa.Tab
             "key": _framed(events["k"], envelope.key_format),
             "value": _framed(value, envelope.value_format),
             "copies": events["w"],
+            **_extras(events),
         }
     )
 
 
+def _extras(rows: pa.Table) -> dict[str, pa.ChunkedArray]:
+    return {name: rows[name] for name in ("p", "h") if name in rows.column_names}
+
+
 def _consolidated(encoded: pa.Table) -> pa.Table:
     """One row per key and row, weights summed, zeros gone."""
-    summed = encoded.group_by(["k", "r"]).aggregate([("w", "sum")])
-    return summed.rename_columns(["k", "r", "w"]).filter(pc.field("w") != 0)
+    extras = list(_extras(encoded))
+    summed = encoded.group_by(["k", "r"]).aggregate([("w", "sum"), *((name, "min") for name in extras)])
+    return summed.rename_columns(["k", "r", "w", *extras]).filter(pc.field("w") != 0)
 
 
 def _alone(changes: pa.Table) -> pa.Table:
@@ -49,6 +57,7 @@ def _alone(changes: pa.Table) -> pa.Table:
             "b": pc.if_else(came, none, changes["r"]),
             "a": pc.if_else(came, changes["r"], none),
             "w": pc.abs(changes["w"]),
+            **_extras(changes),
         }
     )
 
@@ -56,27 +65,34 @@ def _alone(changes: pa.Table) -> pa.Table:
 def _last_words(changes: pa.Table) -> pa.Table:
     """Every new row, and for a key that has lost more rows than it got, so many tombstones."""
     came = changes.filter(pc.field("w") > 0)
-    net = changes.group_by("k").aggregate([("w", "sum")]).filter(pc.field("w_sum") < 0)
+    extras = list(_extras(changes))
+    if extras:  # of the row that left, the first one if there are several
+        changes = changes.sort_by([("w", "ascending"), ("r", "ascending")])
+    wanted = [("w", "sum"), *((name, "first", pc.ScalarAggregateOptions(skip_nulls=False)) for name in extras)]
+    net = changes.group_by("k", use_threads=not extras).aggregate(wanted)
+    net = net.rename_columns(["k", "w", *extras]).filter(pc.field("w") < 0)
     tombstones = pa.table(
-        {"k": net["k"], "b": _absent(net), "a": _absent(net), "w": pc.negate(net["w_sum"])}
+        {"k": net["k"], "b": _absent(net), "a": _absent(net), "w": pc.negate(net["w"]), **_extras(net)}
     )
-    rows = pa.table({"k": came["k"], "b": _absent(came), "a": came["r"], "w": came["w"]})
+    rows = pa.table({"k": came["k"], "b": _absent(came), "a": came["r"], "w": came["w"], **_extras(came)})
     return pa.concat_tables([rows, tombstones])
 
 
 def _pairs(changes: pa.Table) -> pa.Table:
     """The n-th row that left with the n-th that came, both sides in the order of their bytes."""
-    gone = _numbered(changes.filter(pc.field("w") < 0)).rename_columns(["k", "b", "n"])
-    came = _numbered(changes.filter(pc.field("w") > 0)).rename_columns(["k", "a", "n"])
-    both = gone.join(came, ["k", "n"], join_type="full outer")
-    return pa.table({"k": both["k"], "b": both["b"], "a": both["a"], "w": np.ones(len(both), np.int64)})
+    extras = list(_extras(changes))
+    gone = _numbered(changes.filter(pc.field("w") < 0)).rename_columns(["k", "b", *extras, "n"])
+    came = _numbered(changes.filter(pc.field("w") > 0)).rename_columns(["k", "a", *extras, "n"])
+    both = gone.join(came, ["k", "n"], join_type="full outer", right_suffix="_new")
+    events = {"k": both["k"], "b": both["b"], "a": both["a"], "w": np.ones(len(both), np.int64)}
+    return pa.table({**events, **{name: pc.coalesce(both[name], both[f"{name}_new"]) for name in extras}})
 
 
 def _numbered(side: pa.Table) -> pa.Table:
-    """k, r and n: the rows of one side, each as often as it counts, numbered within its key."""
+    """k, r, extras and n: the rows of one side, each as often as it counts, numbered within its key."""
     side = side.sort_by([("k", "ascending"), ("r", "ascending")]).combine_chunks()
     counts = np.abs(side["w"].to_numpy())
-    rows = side.select(["k", "r"]).take(np.repeat(np.arange(len(side)), counts))
+    rows = side.select(["k", "r", *_extras(side)]).take(np.repeat(np.arange(len(side)), counts))
     keys = rows["k"].combine_chunks().dictionary_encode().indices.to_numpy()
     starts = np.flatnonzero(np.diff(keys, prepend=-1))  # sorted: a key's rows are together
     lengths = np.diff(np.append(starts, len(keys)))

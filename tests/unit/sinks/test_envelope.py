@@ -15,7 +15,7 @@ from tailrace.formats.encoders import encoder
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks import pairing
 from tailrace.sinks.envelope import Envelope
-from tailrace.types.core import INTEGER, TEXT, Column
+from tailrace.types.core import INTEGER, TEXT, Column, MapOf
 
 SCHEMA = (Column("k", INTEGER), Column("v", TEXT))
 
@@ -164,3 +164,39 @@ def test_a_format_that_cannot_hold_the_rows_is_refused():
         envelope("upsert", value_format="text").check()
     with pytest.raises(NotSupported, match="multiple columns"):
         envelope("upsert", (0, 1), key_format="bytes").check()
+
+
+def with_extras(kind: str, key: tuple[int, ...] | None = (0,)) -> Envelope:
+    """The partition is a function of the key, as it must be for DEBEZIUM; headers tell the value."""
+    headers = {"headers": 2} if kind == "upsert" else {}
+    schema = (*SCHEMA, Column("h", MapOf(TEXT)))
+    return replace(envelope(kind, key), schema=schema, partition_by="CAST(c0 * 7 AS bigint)", **headers)
+
+
+def zset_with_map(rows) -> ZSet:
+    entries = "map('v', c1, 'materialize-x', 'no', 'n', CAST(NULL AS string))"
+    sql = f"SELECT c0, c1, {entries} AS c2, weight FROM ({zset(rows).sql})"
+    return ZSet(arity=3, sql=sql, rows=len(rows))
+
+
+@both_ways
+@KINDS
+def test_extras_are_of_the_new_row_or_else_of_the_old_one(spark, messages, kind, keyed):
+    rows = [(1, "a", -1), (1, "b", 1), (2, "c", -1), (3, "d", 2), (4, "e", 1), (4, "e", -1)]
+    found = messages(spark, with_extras(kind, (0,) if keyed else None), zset_with_map(rows)).to_pylist()
+    for row in found:
+        value = json.loads(row["value"]) if row["value"] else None
+        after = value if kind == "upsert" else value["after"] or value["before"]
+        k = json.loads(row["key"])["k"] if keyed else after["k"]
+        assert row["p"] == k * 7
+        if kind == "upsert":
+            shown = "c" if value is None else value["v"]
+            assert row["h"] == f"6E:-,76:{shown.encode().hex().upper()}"
+    assert sum(row["copies"] for row in found) == (4 if keyed else 5)
+
+
+@both_ways
+def test_a_null_map_has_no_headers(spark, messages):
+    delta = ZSet(arity=3, sql="SELECT 1 AS c0, 'a' AS c1, CAST(NULL AS map<string,string>) AS c2, 1L AS weight", rows=1)
+    [row] = messages(spark, with_extras("upsert"), delta).to_pylist()
+    assert row["h"] is None
