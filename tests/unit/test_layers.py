@@ -13,10 +13,11 @@ ROOT = Path(tailrace.__file__).parent
 
 # Each folder with the folders it may see, beside itself.  `testing.crash` may be seen by all: crash points are lines
 # of the program.
-BASE = {"errors", "secret", "types"}
+BASE = {"errors", "secret", "types", "verifier"}
 SEES: dict[str, set[str]] = {
     "errors": set(),
     "secret": set(),
+    "verifier": set(),
     "java": {"errors"},
     "jars": {"errors", "java"},
     "jvm": set(),

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tailrace.errors import Unavailable
+from tailrace.engine.system.registry import view_of
+from tailrace.errors import SqlError, Unavailable
+from tailrace.ivm.dataflow import traces
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
 from tailrace.plan.fallible import plan_can_fail
 from tailrace.plan.nodes import Node, Scan
 from tailrace.plan.to_spark import render
-from tailrace.plan.walk import scans
+from tailrace.plan.walk import nodes, scans
 from tailrace.types.core import BEGINNING, Tick
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ def text_of(engine: Engine, node: Node, t: Tick) -> str:
 
     def leaf(scan: Scan) -> str:
         if scan.relation.startswith("s"):
-            return engine.running.system_view(scan)
+            return view_of(engine.session(), scan)
         content = engine.cluster.reader(scan).delta(BEGINNING, t)
         if content.sql is None:
             return f"({nothing(scan)})"
@@ -53,12 +55,36 @@ def wait_until_filled(engine: Engine, node: Node) -> None:
             )
 
 
+def check_readable(engine: Engine, node: Node, time: int, t: Tick | None) -> Tick:
+    """Raises if a relation of the query is not known as of `t`: it is younger, or single ticks are forgotten."""
+    found = {each.relation: each for each in nodes(node) if isinstance(each, Scan)}
+    for id, scan in sorted(found.items()):
+        if id.startswith("s"):
+            continue
+        root = engine.cluster.reader(scan)
+        if t is None or not all(trace.knows(t) for trace in traces(root)):
+            raise not_readable(time, engine.cluster.readable_since(root), str(engine.catalog.items[id].name))
+    return BEGINNING if t is None else t
+
+
+def not_readable(time: int, since: Tick, name: str) -> SqlError:
+    return SqlError(
+        f"Timestamp ({time}) is not valid for all inputs: [Antichain {{ elements: [{since}] }}]",
+        detail=f'"{name}" can be read from {since} on.',
+        hint="Take a later time.  WITH (RETAIN HISTORY FOR ...) keeps more of a relation's past.",
+        sqlstate="22023",
+    )
+
+
 @contextmanager
-def reading(engine: Engine, node: Node) -> Iterator[Tick]:
-    """The tick to read a query at: the last one, once every relation in it is filled.
+def reading(engine: Engine, node: Node, time: int | None = None) -> Iterator[Tick]:
+    """The tick to read a query at: the last one, once every relation in it is filled, or the one of an earlier time.
 
     Runs and views that texts mention inside stay until the end.
     """
     wait_until_filled(engine, node)
-    with engine.cluster.pinned() as t, engine.views.scratch():
+    at = None if time is None else engine.log.at(time)
+    with engine.cluster.pinned(at) as t, engine.views.scratch():
+        if time is not None:
+            check_readable(engine, node, time, at)
         yield t

@@ -19,6 +19,7 @@ from tailrace.plan.bind import BoundQuery, assign, bind_scalar
 from tailrace.plan.expressions import Expression, Literal, Ref
 from tailrace.plan.nodes import Filter, Node, Project
 from tailrace.plan.parse import parse_expression
+from tailrace.plan.walk import scans
 from tailrace.sql.names import QueryText
 from tailrace.types.core import BIGINT, BOOLEAN, Column, SqlType
 
@@ -74,7 +75,31 @@ def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> i
     table = session.resolve(statement.table, "table")
     bound = plan_insert(session, statement, [type for type, _ in arguments])
     wait_until_filled(session.engine, bound.node)
+    if session.transaction is not None:
+        return _hold(session, table, bound, arguments)
     return _change(session, table, lambda: _weighted(table, queries.collect(session, bound, arguments), 1))
+
+
+def insert_rows(session: EngineSession, table: Item, rows: pa.Table) -> int:
+    """Rows that are there already, with all columns: at the next tick, or at the end of the transaction."""
+    if session.transaction is None:
+        return _change(session, table, lambda: _weighted(table, rows, 1))
+    weighted = _weighted(table, rows, 1)
+    _check_not_null(table, weighted)
+    session.transaction.insert(table.id, weighted)
+    return int(rows.num_rows)
+
+
+def _hold(session: EngineSession, table: Item, bound: BoundQuery, arguments: Arguments) -> int:
+    """Rows for the end of the transaction: only such as do not depend on what is there then."""
+    if scans(bound.node):
+        session.refuse_in_transaction("INSERT ... SELECT")
+    assert session.transaction is not None
+    session.admit("write")
+    rows = _weighted(table, queries.collect(session, bound, arguments), 1)
+    _check_not_null(table, rows)
+    session.transaction.insert(table.id, rows)
+    return int(rows.num_rows)
 
 
 def new_rows(session: EngineSession, table: Item, statement: Insert, weight: int) -> pa.Table:
@@ -83,6 +108,7 @@ def new_rows(session: EngineSession, table: Item, statement: Insert, weight: int
 
 
 def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> int:
+    session.refuse_in_transaction("DELETE")
     table = session.resolve(statement.table, "table")
     rows = _selected(session, table, statement.where)
     bound = _whole(rows)
@@ -92,6 +118,7 @@ def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> i
 
 def update(session: EngineSession, statement: Update, arguments: Arguments) -> int:
     """The rows of the condition leave as they were and come back as they are set, at the same tick."""
+    session.refuse_in_transaction("UPDATE")
     table = session.resolve(statement.table, "table")
     assert table.schema is not None
     changed = {each.column: each for each in statement.assignments}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,13 +24,15 @@ from pyspark.sql import DataFrame, SparkSession
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.database import Database, temporary_directory
 from tailrace.catalog.items import Item
+from tailrace.catalog.roles import BUILT_IN, Role
 from tailrace.catalog.storage import Storage
-from tailrace.engine import system
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
+from tailrace.engine.sessions import Sessions
 from tailrace.engine.sizes import Sizes
 from tailrace.engine.subscription import Change, Subscription
+from tailrace.engine.system import registry as system
 from tailrace.ivm.views import Views
 from tailrace.plan.nodes import Scan
 from tailrace.secret import Secret
@@ -73,6 +76,9 @@ class Engine:
         for item in system.items():
             self.catalog = self.catalog.with_item(item)
         self.lock = threading.RLock()  # held while the catalog changes
+        self.seen: dict[str, Item] = {}  # every item that was there since the start, for histories
+        self.sessions = Sessions()
+        self.started_at = time.time()
         self.running = Running(self)
         self._recover()
         self.loop = Loop(self.cluster, pace or Pace())
@@ -84,6 +90,7 @@ class Engine:
         for stored in self.storage.items():
             item = self.running.restore(stored)
             self.catalog = self.catalog.with_item(item)
+            self.seen[item.id] = item
             self.running.start(item)
         self.cluster.dataflow.keep_only(self.cluster.roots())
         recover(self.cluster, tick)
@@ -99,6 +106,7 @@ class Engine:
                 catalog = catalog.with_item(item)
             self.storage.add(*items, secret=secret, instead_of=gone)
             self.catalog = catalog
+            self.seen |= {item.id: item for item in items}
         if gone:
             self.loop.do(lambda: self.running.stop(gone))
         for item in items:
@@ -119,6 +127,10 @@ class Engine:
                 catalog = catalog.with_item(item)
             self.storage.replace(*items)
             self.catalog = catalog
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        return BUILT_IN
 
     # ── for programs ──
 

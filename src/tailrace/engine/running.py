@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.catalog.storage import Stored
-from tailrace.engine import sinks, sources, system
+from tailrace.engine import sinks, sources
 from tailrace.engine.define import Identity, scan_of
 from tailrace.errors import InternalError
-from tailrace.plan.nodes import Scan
 from tailrace.plan.walk import scans
 from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.state.checkpoint import Frontiers
@@ -48,6 +47,9 @@ class Running:
         return item
 
     def start(self, item: Item) -> None:
+        retain = getattr(item.statement, "retain_history", None)
+        if retain is not None and item.kind in ("table", "source", "materialized view"):
+            self._engine.cluster.retained[item.id] = int(retain.length.total_seconds() * 1000)
         match item.kind:
             case "table":
                 self._start_table(item)
@@ -123,10 +125,6 @@ class Running:
         gone = set(ids)
         self._engine.cluster.drop(gone)
         self._engine.log.drop(gone)
-
-    def system_view(self, scan: Scan) -> str:
-        """A system table's rows, as a view that lives as long as the reader."""
-        return system.view_of(self._engine, scan)
 
     def close(self) -> None:
         self.offsets.close()

@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
+from tailrace.engine import asking
 from tailrace.engine.define import Identity
+from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables
 from tailrace.errors import DuplicateObject, NotSupported, SqlError, WrongObjectType
 from tailrace.plan.bind import BoundQuery, bind_query
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
 class Recorder:
     """The catalog as the binder sees it, with a note of what it asked for."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, session: EngineSession) -> None:
         self._catalog = catalog
+        self._session = session
         self.used: set[str] = set()
 
     def relation(self, parts: tuple[str, ...], position: int | None) -> Relation:
@@ -47,12 +50,19 @@ class Recorder:
     def similar(self, name: str, candidates: tuple[str, ...]) -> str | None:
         return self._catalog.similar(name, candidates)
 
+    def session_value(self, name: str) -> str | None:
+        return asking.session_value(self._session, name)
+
 
 class EngineSession:
     """A statement's file has `execute`, and `describe` if it returns rows or takes parameters."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, user: str = "materialize") -> None:
         self.engine = engine
+        self.user = user
+        self.pid = 0
+        self.transaction: Transaction | None = None
+        self.prepared: dict[str, Prepared] = {}  # by PREPARE
         self.variables = Variables()
         self.notices: list[Notice] = []
         self._cancelled = threading.Event()
@@ -80,6 +90,8 @@ class EngineSession:
         self._cancelled.clear()
         self.notices = []
         execute = getattr(_module_of(prepared.statement), "execute", None)
+        if _defines(prepared.statement):
+            self.admit("definition")
         if execute is None:
             raise NotSupported(f"{_words(prepared.statement)} not yet supported")
         result: Result = execute(prepared.statement, self, _typed(prepared.parameters, arguments))
@@ -107,6 +119,26 @@ class EngineSession:
 
     def close(self) -> None:
         self.cancel()
+        self.end_transaction()
+        self.engine.sessions.remove(self)
+
+    # ── transactions ──
+
+    def admit(self, kind: Kind) -> None:
+        """A statement of this kind is about to run: may it, in the transaction that is open?"""
+        if self.transaction is not None:
+            self.transaction.admit(kind)
+
+    def refuse_in_transaction(self, what: str) -> None:
+        if self.transaction is not None:
+            raise SqlError(f"{what} cannot be run inside a transaction block", sqlstate="25001")
+
+    def end_transaction(self) -> Transaction | None:
+        """The transaction that was open, with nothing held any more."""
+        ended, self.transaction = self.transaction, None
+        if ended is not None:
+            ended.close()
+        return ended
 
     # ── for statements ──
 
@@ -154,7 +186,7 @@ class EngineSession:
         self, query: QueryText, parameters: Sequence[SqlType | None] = (), *, targets: Sequence[SqlType] = ()
     ) -> BoundQuery:
         """The plan of a query; `targets` are the types of the columns that an INSERT puts its result into."""
-        recorder = Recorder(self.engine.catalog)
+        recorder = Recorder(self.engine.catalog, self)
         tree = parse_query(query.text, query.start)
         bound = bind_query(tree, recorder, parameters, targets=targets)
         self._used = frozenset(recorder.used)
@@ -218,6 +250,11 @@ def _typed(types: Sequence[SqlType], arguments: Sequence[str | None]) -> list[tu
         message = f"the statement takes {len(types)} parameters, {len(arguments)} were given"
         raise SqlError(message, sqlstate="08P01")
     return list(zip(types, arguments, strict=True))
+
+
+def _defines(statement: object) -> bool:
+    """Does it change what objects there are?"""
+    return type(statement).__name__.startswith(("Create", "Alter", "Drop", "Comment", "Grant", "Revoke"))
 
 
 def _module_of(statement: object) -> ModuleType:

@@ -1,77 +1,178 @@
-"""SUBSCRIBE: the changes of a relation or query as rows, for as long as the client listens."""
+"""SUBSCRIBE: the changes of a relation or query as rows, for as long as the client listens.
+
+A row with `mz_progressed` says that nothing before its time will follow.  After the last row of a tick t that time is
+t + 1, so whoever goes on AS OF one less, without a snapshot, misses nothing and sees nothing twice.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from tailrace.engine import times
 from tailrace.engine.rows import arrow_schema
+from tailrace.engine.subscribe_output import Output, output_of
 from tailrace.engine.subscription import Change, Subscription
-from tailrace.errors import NotSupported
+from tailrace.errors import SqlError, WrongObjectType
 from tailrace.plan.nodes import Node
+from tailrace.plan.walk import scans
 from tailrace.sql.names import Name, QueryText
 from tailrace.statements.contract import Result
-from tailrace.types.core import BIGINT, Column, Numeric, Schema
+from tailrace.types.core import BOOLEAN, Column, Numeric, Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
     from tailrace.statements.subscribe import Subscribe
 
+_POLL_SECONDS = 0.1
+_SELECTABLE = ("table", "source", "view", "materialized view", "system table")
+
 
 def columns_of(session: EngineSession, statement: Subscribe) -> Schema:
-    return _columns(_plan(session, statement))
+    return _columns(output_of(statement, _plan(session, statement)), statement)
 
 
-def _columns(node: Node) -> Schema:
-    return (Column("mz_timestamp", Numeric(0), False), Column("mz_diff", BIGINT, False), *node.schema)
+def _columns(output: Output, statement: Subscribe) -> Schema:
+    progressed = (Column("mz_progressed", BOOLEAN, False),) if statement.progress else ()
+    columns = output.columns
+    if statement.progress:
+        columns = tuple(Column(c.name, c.type, True) for c in columns)
+    return (Column("mz_timestamp", Numeric(0), False), *progressed, *columns)
 
 
 def subscribe(session: EngineSession, statement: Subscribe) -> Result:
-    for what, given in (
-        ("ENVELOPE and ORDER BY", statement.output),
-        ("AS OF", statement.as_of),
-        ("UP TO", statement.up_to),
-        ("PROGRESS", statement.progress or None),
-    ):
-        if given is not None:
-            raise NotSupported(f"SUBSCRIBE with {what} not yet supported")
     node = _plan(session, statement)
-    rows = _rows(session, node, snapshot=statement.snapshot)
-    return Result(tag="SUBSCRIBE {rows}", columns=_columns(node), rows=rows)
+    output = output_of(statement, node)
+    session.admit("read")
+    rows = SubscribeRows(session, statement, node, output)
+    return Result(tag="SUBSCRIBE {rows}", columns=_columns(output, statement), rows=rows)
 
 
 def _plan(session: EngineSession, statement: Subscribe) -> Node:
     of = statement.of
     if isinstance(of, Name):
+        item = session.resolve(of)
+        if item.kind not in _SELECTABLE:
+            raise WrongObjectType(
+                f"'{item.name}' cannot be subscribed to because it is a {item.kind}", position=of.position
+            )
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in of.parts)
         of = QueryText(f"SELECT * FROM {quoted}", of.position or 0)
-    return session.bind(of).relation
+    node = session.bind(of).relation
+    system = [id for id in scans(node) if id.startswith("s")]
+    if system:
+        name = session.engine.catalog.items[system[0]].name
+        raise SqlError(f"subscribing to system relation {name} not yet supported", sqlstate="0A000")
+    return node
 
 
-def _rows(session: EngineSession, node: Node, *, snapshot: bool) -> Iterator[pa.RecordBatch]:
-    subscription = Subscription.open(session.engine, node, snapshot=snapshot)
-    try:
+@dataclass(eq=False, slots=True)
+class SubscribeRows:
+    """The rows of a SUBSCRIBE, batch by batch; opened when the first is asked for, closed when nobody listens."""
+
+    session: EngineSession
+    statement: Subscribe
+    node: Node
+    output: Output
+    _subscription: Subscription | None = None
+    _until: int | None = None
+    _progress: int = -1
+    _next_told: int = -1
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            while True:
+                self.session.check_cancelled()
+                batch = self.take(_POLL_SECONDS)
+                if batch is not None:
+                    yield batch
+                elif self.is_over:
+                    return
+        finally:
+            self.close()
+
+    @property
+    def is_over(self) -> bool:
+        subscription = self._subscription
+        if subscription is None:
+            return False
+        if self._until is not None and self._progress >= self._until:
+            return True
+        return subscription.is_over or (subscription.is_constant and self._progress > subscription.start)
+
+    def take(self, timeout: float) -> pa.RecordBatch | None:
+        """The next rows, or None if there are none within `timeout` seconds."""
+        subscription = self._subscription or self._open()
+        if self.is_over:
+            return None
+        if self._progress < 0:
+            self._progress = subscription.start
+            if self.statement.progress:
+                return self._report(subscription.start)
+        deadline = time.monotonic() + timeout
         while True:
-            session.check_cancelled()
-            change = subscription.next(timeout=0.2)
-            if change is not None:
-                yield _batch(node, change)
-            elif subscription.is_over:
-                return
-    finally:
-        subscription.close()
+            if self._next_told >= 0:
+                return self._tell(self._next_told)
+            told = subscription.told_up_to()
+            change = subscription.next(max(deadline - time.monotonic(), 0))
+            if change is not None and self._is_wanted(change.tick):
+                self._next_told = change.tick + 1
+                return self._batch(change)
+            if change is None and told + 1 > self._progress:
+                return self._tell(told + 1)
+            if change is None or self.is_over:
+                return None
 
+    def _is_wanted(self, tick: int) -> bool:
+        return self._until is None or tick < self._until
 
-def _batch(node: Node, change: Change) -> pa.RecordBatch:
-    schema = arrow_schema(_columns(node))
-    rows = change.rows
-    tick = pa.repeat(pa.scalar(change.tick, pa.int64()), rows.num_rows).cast(schema.field(0).type)
-    columns = [rows.column(f"c{i}") for i in range(len(node.schema))]
-    arrays = [tick, rows.column("weight"), *columns]
-    combined = [
-        (array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array).cast(field.type)
-        for array, field in zip(arrays, schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(combined, schema=schema)
+    def _open(self) -> Subscription:
+        as_of = times.chosen(self.session, self.statement.as_of)
+        if self.statement.up_to is not None:
+            self._until = times.milliseconds(self.session, self.statement.up_to)
+            start = self.session.engine.cluster.settled if as_of is None else as_of
+            if as_of is not None and self._until < start:
+                raise SqlError(
+                    f"subscription lower bound (`AS OF`) is greater than its upper bound (`UP TO`):"
+                    f" {start} > {self._until}",
+                    sqlstate="22000",
+                )
+        self._subscription = Subscription.open(
+            self.session.engine, self.node, snapshot=self.statement.snapshot, time=as_of, shape=self.output.shape
+        )
+        return self._subscription
+
+    def _tell(self, at: int) -> pa.RecordBatch | None:
+        """Nothing before `at` follows."""
+        self._next_told = -1
+        at = at if self._until is None else min(at, self._until)
+        if at <= self._progress:
+            return None
+        self._progress = at
+        return self._report(at) if self.statement.progress else None
+
+    def _report(self, at: int) -> pa.RecordBatch:
+        schema = arrow_schema(_columns(self.output, self.statement))
+        time_ = pa.array([at], pa.int64()).cast(schema.field(0).type)
+        rest = [pa.nulls(1, schema.field(i).type) for i in range(2, len(schema))]
+        return pa.RecordBatch.from_arrays([time_, pa.array([True]), *rest], schema=schema)
+
+    def _batch(self, change: Change) -> pa.RecordBatch:
+        schema = arrow_schema(_columns(self.output, self.statement))
+        rows = change.rows.sort_by("place") if "place" in change.rows.column_names else change.rows
+        tick = pa.repeat(pa.scalar(change.tick, pa.int64()), rows.num_rows).cast(schema.field(0).type)
+        progressed = [pa.repeat(pa.scalar(False), rows.num_rows)] if self.statement.progress else []
+        arrays = [tick, *progressed, *(rows.column(name) for name in self.output.names)]
+        combined = [
+            (array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array).cast(field.type)
+            for array, field in zip(arrays, schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(combined, schema=schema)
+
+    def close(self) -> None:
+        if self._subscription is not None:
+            self._subscription.close()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tailrace.errors import SqlError
 
 VERSION = "0.1.0"
+VERSION_TEXT = f"v{VERSION}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,11 +23,15 @@ class Variable:
 
 VARIABLES = (
     Variable(name="application_name", default="", reported="application_name"),
+    Variable(name="bytea_output", default="hex", only=("hex",)),
     Variable(name="client_encoding", default="UTF8", reported="client_encoding", only=("utf8", "utf-8", "unicode")),
     Variable(name="client_min_messages", default="notice"),
     Variable(name="cluster", default="quickstart", reported="cluster"),
     Variable(name="database", default="materialize", reported="database"),
     Variable(name="datestyle", default="ISO, MDY", reported="DateStyle"),
+    Variable(name="default_table_access_method", default="heap", read_only=True),
+    Variable(name="default_transaction_isolation", default="strict serializable"),
+    Variable(name="default_transaction_read_only", default="off", only=("off", "false", "0")),
     Variable(name="extra_float_digits", default="1"),
     Variable(name="idle_in_transaction_session_timeout", default="120 s"),
     Variable(name="integer_datetimes", default="on", reported="integer_datetimes", read_only=True),

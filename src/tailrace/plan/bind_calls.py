@@ -198,8 +198,12 @@ class Calls(Binder):
             parts[i] = self.as_jsonb(part) if i % 2 else self.context.coerce(part, TEXT)
         return call("jsonb_build_object", parts, JSONB)
 
+    _call_json_build_object = _call_jsonb_build_object
+
     def _call_jsonb_build_array(self, node: exp.Anonymous) -> Expression:
         return call("jsonb_build_array", [self.as_jsonb(self.bind(e)) for e in node.expressions], JSONB)
+
+    _call_json_build_array = _call_jsonb_build_array
 
     def aggregate(self, node: exp.Anonymous) -> Expression:
         """An aggregate of the query that this clause belongs to."""
@@ -286,8 +290,9 @@ class Calls(Binder):
         item = self.set_call(node.name, [self.bind(e) for e in node.expressions])
         if len(item.columns) != 1:
             raise NotSupported(f"{node.name} with several columns in a select list not yet supported")
-        self.collected.sets.append(item)
-        return pending("set", len(self.collected.sets) - 1, item.columns[0][1], True)
+        if item not in self.collected.sets:
+            self.collected.sets.append(item)
+        return pending("set", self.collected.sets.index(item), item.columns[0][1], True)
 
     def set_call(self, name: str, arguments: list[Expression]) -> SetCall:
         entries = table_candidates(name)

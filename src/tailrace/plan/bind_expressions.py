@@ -12,11 +12,13 @@ from tailrace.plan.bind_calls import Calls
 from tailrace.plan.bind_operators import Operators
 from tailrace.plan.bind_subqueries import Subqueries
 from tailrace.plan.build import call, conjunction, negation
-from tailrace.plan.coercion import can_cast, common_type
+from tailrace.plan.coercion import INTEGERS, can_cast, common_type
 from tailrace.plan.expressions import Case, Expression, Literal
+from tailrace.plan.functions.catalog import OID_ALIASES
 from tailrace.plan.functions.nested import FIELD, ROW
 from tailrace.plan.functions.operators import OR
 from tailrace.plan.syntax.expressions import position_of
+from tailrace.plan.syntax.types import NamedType
 from tailrace.plan.type_names import resolve_type
 from tailrace.plan.values import RANGES
 from tailrace.types.core import (
@@ -25,6 +27,8 @@ from tailrace.types.core import (
     INTEGER,
     JSONB,
     NUMERIC,
+    OID,
+    TEXT,
     UNKNOWN,
     ArrayOf,
     Char,
@@ -116,8 +120,13 @@ class ExpressionBinder(Operators, Calls, Subqueries):
         return self.context.parameter(int(node.this.name))
 
     def cast(self, node: exp.Cast) -> Expression:
-        target = resolve_type(node.args["to"].args["name"], getattr(self.context.names, "type", None))
         inner = node.this
+        alias = _oid_alias(node)
+        if alias is not None:
+            return self.looked_up(alias, self.bind(inner))
+        target = resolve_type(node.args["to"].args["name"], getattr(self.context.names, "type", None))
+        if isinstance(inner, exp.Cast) and (alias := _oid_alias(inner)) is not None:
+            return self._through_alias(alias, inner, target)
         if isinstance(inner, exp.Anonymous) and inner.name in ("array[]", "list[]") and not inner.expressions:
             return Literal(text="{}", type=target)
         bound = self.bind(inner)
@@ -126,6 +135,22 @@ class ExpressionBinder(Operators, Calls, Subqueries):
         if isinstance(target, Varchar | Char):  # a cast that is asked for cuts off what is too long
             bound = self.context.settled(bound)
         return self.context.coerce(bound, target)
+
+    def looked_up(self, alias: str, value: Expression) -> Expression:
+        """A cast to regclass and the like: of a name its number, of a number its name."""
+        if value.type in (*INTEGERS, OID):
+            return self.function(f"name of {alias}", [value])
+        return self.function(alias, [self.context.coerce(value, TEXT)])
+
+    def _through_alias(self, alias: str, inner: exp.Cast, target: SqlType) -> Expression:
+        """`'t'::regclass::text` is a name, `'t'::regclass::oid` a number, whatever came in."""
+        value = self.bind(inner.this)
+        if value.type in (*INTEGERS, OID) and target in (*INTEGERS, OID):
+            return self.context.coerce(value, target)
+        found = self.looked_up(alias, value)
+        if target == TEXT and found.type == OID:
+            found = self.looked_up(alias, found)
+        return self.context.coerce(found, target)
 
     def connective(self, node: exp.And | exp.Or) -> Expression:
         word = "AND" if isinstance(node, exp.And) else "OR"
@@ -196,6 +221,12 @@ class ExpressionBinder(Operators, Calls, Subqueries):
         if node.expression.name not in ("default", "C", "POSIX"):
             raise NotSupported(f'COLLATE "{node.expression.name}" not yet supported')
         return self.bind(node.this)
+
+
+def _oid_alias(node: exp.Cast) -> str | None:
+    name = node.args["to"].args["name"]
+    alias = name.parts[-1] if isinstance(name, NamedType) else None
+    return alias if alias in OID_ALIASES else None
 
 
 def number(text: str) -> Literal:

@@ -161,15 +161,12 @@ class Operators(Binder):
 
     def _escaped(self, pattern: Expression, escape: Expression) -> Expression:
         """The pattern with a backslash for its escape character."""
-        if not (
-            isinstance(pattern, Literal)
-            and isinstance(escape, Literal)
-            and pattern.text
-            and escape.text is not None
-        ):
-            raise NotSupported("LIKE … ESCAPE with a pattern that is not a constant not yet supported")
+        if not (isinstance(escape, Literal) and escape.text is not None):
+            raise NotSupported("LIKE … ESCAPE with a character that is not a constant not yet supported")
         if escape.text == "\\":
             return pattern
+        if not (isinstance(pattern, Literal) and pattern.text is not None):
+            return self.function("escaped pattern", [pattern, self.context.coerce(escape, TEXT)])
         text = pattern.text.replace("\\", "\\\\")
         if escape.text:
             text = re.sub(re.escape(escape.text) + "(.)", r"\\\1", text)

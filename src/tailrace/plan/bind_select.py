@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tailrace.errors import NotSupported, SyntaxFailure, UnknownObject
+from tailrace.errors import SyntaxFailure, UnknownObject
 from tailrace.plan.bind_body import Body, ordinal
 from tailrace.plan.bind_calls import Collected
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_from import FromBinder
 from tailrace.plan.bind_groups import Grouping, bind_groups
+from tailrace.plan.bind_sets import side_by_side
 from tailrace.plan.build import canonical
 from tailrace.plan.context import Context, Place, as_pending
 from tailrace.plan.expressions import Expression, Order, Ref
@@ -180,9 +181,11 @@ class SelectBinder:
 
     def _sets(self, items: Items) -> None:
         """A set in the select list multiplies the rows."""
-        if len(self.collected.sets) > 1:
-            raise NotSupported("several set-returning functions in one select list not yet supported")
         width = len(self.node.schema)
+        if len(self.collected.sets) > 1:
+            self.node = side_by_side(self.node, self.collected.sets)
+            items.change(lambda e: _settled(e, "set", width))
+            return
         for item in self.collected.sets:
             columns = tuple(Column(name, type) for name, type in item.columns)
             self.node = FlatMap(

@@ -23,11 +23,12 @@ class Interruption:
         self._requested = False
         self._possible = False
         self._lock = Lock()
+        self.is_waiting = False  # for data of a COPY: there is something to cancel though nothing runs
 
     def cancel(self) -> None:
         """Ends the statement that runs, if one does."""
         with self._lock:
-            if not self._possible:
+            if not self._possible and not self.is_waiting:
                 return
             self._requested = True
             try:
@@ -44,7 +45,7 @@ class Interruption:
     def possible(self) -> Iterator[None]:
         """While this is open there is something to interrupt."""
         with self._lock:
-            self._possible, self._requested = True, False
+            self._possible, self._requested = True, self._requested and self.is_waiting
         try:
             yield
         finally:

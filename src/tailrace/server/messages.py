@@ -320,6 +320,14 @@ class CopyOutResponse(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class CopyInResponse(Message):
+    tag = b"G"
+    layout = (BYTE, counted(INT16))
+    format: bytes
+    column_formats: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EmptyQueryResponse(Message):
     tag = b"I"
 
@@ -359,7 +367,7 @@ _BACKEND: tuple[type[Message], ...] = (
     *(Authentication, BackendKeyData, NegotiateProtocolVersion, ParameterStatus, ReadyForQuery),
     *(RowDescription, DataRow, CommandComplete, ErrorResponse, NoticeResponse, ParameterDescription),
     *(EmptyQueryResponse, NoData, ParseComplete, BindComplete, CloseComplete, PortalSuspended),
-    *(CopyOutResponse, CopyData, CopyDone),
+    *(CopyOutResponse, CopyInResponse, CopyData, CopyDone),
 )
 FRONTEND = {message.tag: message for message in _FRONTEND}
 BACKEND = {message.tag: message for message in _BACKEND}

@@ -8,55 +8,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import hmac
 import secrets
-import stringprep
-import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tailrace.server.auth import AuthenticationFailed, Conversation
 from tailrace.server.fields import INT32, STRING, STRINGS, ProtocolViolation, Reader
 from tailrace.server.messages import Authentication
 from tailrace.server.startup import StartupInfo
-
-MECHANISM = "SCRAM-SHA-256"
-ITERATIONS = 4096
+from tailrace.verifier import ITERATIONS, MECHANISM, Verifier, hmac_sha256, sha256, to_base64
 
 _SASL, _SASL_CONTINUE, _SASL_FINAL = 10, 11, 12
-
-
-@dataclass(frozen=True, slots=True)
-class Verifier:
-    """Enough to check a password, not enough to know it."""
-
-    salt: bytes
-    iterations: int
-    stored_key: bytes
-    server_key: bytes
-
-    @classmethod
-    def of(cls, password: str, *, salt: bytes | None = None, iterations: int = ITERATIONS) -> Verifier:
-        salt = secrets.token_bytes(16) if salt is None else salt
-        salted = hashlib.pbkdf2_hmac("sha256", _prepared(password).encode(), salt, iterations)
-        return cls(salt, iterations, _sha256(_hmac(salted, b"Client Key")), _hmac(salted, b"Server Key"))
-
-    @classmethod
-    def parse(cls, text: str) -> Verifier:
-        mechanism, cost, keys = text.split("$")
-        if mechanism != MECHANISM:
-            raise ValueError("not a SCRAM-SHA-256 verifier")
-        iterations, salt = cost.split(":")
-        stored, server = keys.split(":")
-        return cls(_unbase64(salt), int(iterations), _unbase64(stored), _unbase64(server))
-
-    def __str__(self) -> str:
-        salt, stored, server = map(_base64, (self.salt, self.stored_key, self.server_key))
-        return f"{MECHANISM}${self.iterations}:{salt}${stored}:{server}"
-
-    def __repr__(self) -> str:
-        return "Verifier(***)"
 
 
 class Scram:
@@ -79,11 +41,11 @@ class Scram:
         auth_message = f"{bare},{server_first},{signed}".encode()
         if not _proves(verifier, auth_message, proof) or known is None:
             raise AuthenticationFailed(startup.user)
-        signature = _hmac(verifier.server_key, auth_message)
-        return Authentication(_SASL_FINAL, b"v=" + _base64(signature).encode())
+        signature = hmac_sha256(verifier.server_key, auth_message)
+        return Authentication(_SASL_FINAL, b"v=" + to_base64(signature).encode())
 
     def _mock(self, user: str) -> Verifier:
-        salt = _hmac(self._mock_secret, user.encode("utf-8", "replace"))[:16]
+        salt = hmac_sha256(self._mock_secret, user.encode("utf-8", "replace"))[:16]
         return Verifier(salt, ITERATIONS, secrets.token_bytes(32), secrets.token_bytes(32))
 
 
@@ -102,46 +64,25 @@ def _client_first(payload: bytes) -> tuple[str, str, str]:
 
 
 def _server_first(verifier: Verifier, client_nonce: str) -> str:
-    nonce = client_nonce + _base64(secrets.token_bytes(18))
-    return f"r={nonce},s={_base64(verifier.salt)},i={verifier.iterations}"
+    nonce = client_nonce + to_base64(secrets.token_bytes(18))
+    return f"r={nonce},s={to_base64(verifier.salt)},i={verifier.iterations}"
 
 
 def _client_final(payload: bytes, header: str, server_first: str) -> tuple[str, bytes]:
     """What the client signed, and the proof that it could."""
     signed, _, proof = _text(payload).rpartition(",p=")
     nonce = server_first.split(",")[0]
-    if signed.split(",")[:2] != [f"c={_base64(header.encode())}", nonce]:
+    if signed.split(",")[:2] != [f"c={to_base64(header.encode())}", nonce]:
         raise ProtocolViolation("malformed SCRAM message")
     return signed, _unbase64(proof)
 
 
 def _proves(verifier: Verifier, auth_message: bytes, proof: bytes) -> bool:
-    signature = _hmac(verifier.stored_key, auth_message)
+    signature = hmac_sha256(verifier.stored_key, auth_message)
     if len(proof) != len(signature):
         return False
     client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
-    return hmac.compare_digest(_sha256(client_key), verifier.stored_key)
-
-
-def _prepared(password: str) -> str:
-    """SASLprep (RFC 4013); like PostgreSQL, a password that it forbids is used as it is."""
-    kept = (c for c in password if not stringprep.in_table_b1(c))
-    mapped = "".join(" " if stringprep.in_table_c12(c) else c for c in kept)
-    normal = unicodedata.normalize("NFKC", mapped)
-    forbidden = any(stringprep.in_table_c21_c22(c) or stringprep.in_table_a1(c) for c in normal)
-    return password if forbidden or not normal else normal
-
-
-def _hmac(key: bytes, message: bytes) -> bytes:
-    return hmac.digest(key, message, "sha256")
-
-
-def _sha256(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+    return hmac.compare_digest(sha256(client_key), verifier.stored_key)
 
 
 def _unbase64(text: str) -> bytes:

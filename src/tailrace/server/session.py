@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from tailrace.errors import NotSupported, SqlError
 from tailrace.server import messages as wire
+from tailrace.server.copy_in import Answer, Copying, DataWanted, response
 from tailrace.server.delivery import check_described, deliver
 from tailrace.server.fields import ProtocolViolation
 from tailrace.server.interruption import Interruption
@@ -35,6 +36,7 @@ class WireSession:
         self._portals = Portals()
         self._reported: dict[str, str] = {}
         self._skipping = False
+        self._copying: Copying | None = None
         self._offset = 0  # of the statement that runs, in the text of its Query message
 
     def greet(self, notices: list[Notice]) -> Iterator[Message]:
@@ -50,12 +52,41 @@ class WireSession:
         """The answer to a message.  What goes wrong in the engine is part of the answer, never raised."""
         if self.closed or (self._skipping and not isinstance(message, wire.Sync | wire.Terminate)):
             return
+        if self._copying is not None:
+            yield from self._copy(self._copying, message)
+            return
         self._offset = 0
         with self.interruption.possible():
+            answer = self._answer(message)
             try:
-                yield from self._answer(message)
+                yield from self._until_data_are_wanted(answer, message)
             except Exception as error:  # noqa: BLE001  # whatever the engine raises, its client is told
                 yield from self._fail(error, message)
+
+    def _until_data_are_wanted(self, answer: Answer, message: Message) -> Iterator[Message]:
+        for reply in answer:
+            if isinstance(reply, DataWanted):
+                self._copying = Copying(reply.target, answer, message)
+                self.interruption.is_waiting = True
+                yield response(reply.target)
+                return
+            yield reply
+
+    def _copy(self, copying: Copying, message: Message) -> Iterator[Message]:
+        """A message while COPY … FROM STDIN waits for data."""
+        if isinstance(message, wire.Terminate):
+            self.closed = True
+            return
+        with self.interruption.possible():
+            try:
+                self.interruption.check()
+                if copying.is_ended_by(message):
+                    self._copying, self.interruption.is_waiting = None, False
+                yield from copying.take(message)
+            except Exception as error:  # noqa: BLE001  # as above
+                self._copying, self.interruption.is_waiting = None, False
+                copying.answer.close()
+                yield from self._fail(error, copying.begun_by)
 
     def close(self) -> None:
         """Ends everything that the session holds.  Blocks."""
@@ -63,7 +94,7 @@ class WireSession:
         self._portals.clear()
         self.engine.close()
 
-    def _answer(self, message: Message) -> Iterator[Message]:
+    def _answer(self, message: Message) -> Answer:
         self.interruption.check()
         match message:
             case wire.Query(text=text):
@@ -102,7 +133,7 @@ class WireSession:
         else:
             self._skipping = True
 
-    def _query(self, text: str) -> Iterator[Message]:
+    def _query(self, text: str) -> Answer:
         """The simple protocol: statement by statement, the first error ends the string."""
         self._statements.forget("")
         self._portals.close("")
@@ -116,7 +147,7 @@ class WireSession:
             yield from self._run(statement)
         yield from self.ready()
 
-    def _run(self, text: str) -> Iterator[Message]:
+    def _run(self, text: str) -> Answer:
         portal = Portal(self._statements.plan(self._transaction.admit(text)))
         if portal.prepared.statement is None:
             yield wire.EmptyQueryResponse()
@@ -153,7 +184,7 @@ class WireSession:
             columns, formats = portal.prepared.columns, portal.formats
         yield wire.NoData() if columns is None else row_description(columns, formats)
 
-    def _execute(self, name: str, most: int | None) -> Iterator[Message]:
+    def _execute(self, name: str, most: int | None) -> Answer:
         portal = self._portals.get(name)
         if portal.prepared.statement is None:
             yield wire.EmptyQueryResponse()
@@ -185,11 +216,14 @@ class WireSession:
         portal.run(result)
         return result
 
-    def _continue(self, portal: Portal, result: Result, most: int | None = None) -> Iterator[Message]:
+    def _continue(self, portal: Portal, result: Result, most: int | None = None) -> Answer:
         """Sends rows until they end, or until `most` are sent.  Whatever breaks it off ends the portal."""
         try:
             yield from self._notices(result)
-            sent = yield from deliver(portal, result, self.interruption.check, most)
+            if result.copy_in is not None:
+                sent = yield DataWanted(result.copy_in)
+            else:
+                sent = yield from deliver(portal, result, self.interruption.check, most)
             yield from self._notices(result)
         except BaseException:
             portal.close()
@@ -199,9 +233,9 @@ class WireSession:
     def _completed(self, portal: Portal, result: Result, rows: int) -> Message:
         portal.close()
         tag = result.tag.replace("{rows}", str(rows))
-        self._transaction.succeeded(tag)
+        self._transaction.succeeded(tag, portal.prepared.text)
         self._statements.succeeded(tag)
-        if tag in ("COMMIT", "ROLLBACK"):
+        if self._transaction.status == IDLE and tag in ("COMMIT", "ROLLBACK"):
             self._portals.clear()
         return wire.CommandComplete(tag)
 

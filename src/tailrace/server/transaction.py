@@ -17,6 +17,9 @@ _END = re.compile(
     rf"(?:{_SPACE}+and{_SPACE}+no{_SPACE}+chain)?{_SPACE}*;?{_SPACE}*",
     re.IGNORECASE | re.DOTALL,
 )
+_BACK = re.compile(
+    rf"{_SPACE}*rollback(?:{_SPACE}+(?:work|transaction))?{_SPACE}+to{_SPACE}.*", re.IGNORECASE | re.DOTALL
+)
 
 
 class FailedTransaction(SqlError):
@@ -32,13 +35,17 @@ class Transaction:
 
     def admit(self, text: str) -> str:
         """The statement to run for this text: after a failure, whatever ends a transaction rolls it back."""
-        if self.status != FAILED:
+        if self.status != FAILED or _BACK.fullmatch(text):
             return text
         if _END.fullmatch(text) is None:
             raise FailedTransaction
         return "ROLLBACK"
 
-    def succeeded(self, tag: str) -> None:
+    def succeeded(self, tag: str, text: str = "") -> None:
+        """ROLLBACK TO a savepoint has the tag of a whole ROLLBACK, but the block goes on."""
+        if tag == "ROLLBACK" and _BACK.fullmatch(text):
+            self.status = OPEN
+            return
         match tag:
             case "BEGIN" | "START TRANSACTION":
                 self.status = OPEN

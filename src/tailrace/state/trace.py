@@ -54,6 +54,10 @@ class Trace:
                 raise InternalError(f"run ({run.lo}, {run.hi}] of trace {self.id} straddles ({lo}, {hi}]")
         return runs
 
+    def knows(self, t: Tick) -> bool:
+        """Can the relation be read as of `t`?"""
+        return t <= self.upper and not any(run.lo < t < run.hi for run in self.runs)
+
     def rows_between(self, lo: Tick, hi: Tick) -> int:
         """An upper bound of the rows of a change."""
         return sum(run.rows for run in self.runs_between(lo, hi))

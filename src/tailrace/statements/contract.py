@@ -26,6 +26,19 @@ class Notice:
     sqlstate: str = "00000"
 
 
+class CopyIn(Protocol):
+    """Takes the data of COPY … FROM STDIN, in pieces of any size; nothing happens before `finish`."""
+
+    @property
+    def columns(self) -> int:
+        """How many a row has."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def finish(self) -> int:
+        """The rows are there, all of them, or the error is raised.  Returns how many."""
+
+
 @dataclass(kw_only=True, slots=True)
 class Result:
     """What a statement gives back.
@@ -34,6 +47,7 @@ class Result:
     types/spark.py holds them; they may come for ever (SUBSCRIBE), and closing the iterator ends the work behind it.
     `tag` is the command tag; a `{rows}` in it is replaced by the number of rows sent.
     `copy` makes the rows the data of COPY … TO STDOUT, in that style; then `Prepared.columns` is None.
+    `copy_in` asks the client for data, as COPY … FROM STDIN does; the statement is done when it has `finish`ed.
     """
 
     tag: str
@@ -41,6 +55,7 @@ class Result:
     rows: Iterable[pa.RecordBatch] = ()
     notices: list[Notice] = field(default_factory=list)
     copy: Literal["text", "csv", "binary"] | None = None
+    copy_in: CopyIn | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,12 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from tailrace.engine import copying
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import NotSupported
 from tailrace.sql.kinds import BOOLEAN, OBJECT, TEXT, Several
 from tailrace.sql.lexer import Kind
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import select, subscribe
+from tailrace.statements.contract import Result
 from tailrace.statements.select import Select
 from tailrace.statements.subscribe import Subscribe
 
@@ -103,3 +107,25 @@ def _options(p: Parser, known: tuple[Option[Any], ...]) -> Options:
 def _format(options: Options) -> str | None:
     given = options.get(FORMAT)
     return None if given is None else given.lower()
+
+
+def execute(statement: Copy, session: Session, arguments: Arguments) -> Result:
+    match statement:
+        case CopyTo(target=None):
+            return copying.to_client(statement, _rows(statement.of, session, arguments))
+        case CopyFrom(origin=None):
+            session.admit("write")
+            return copying.from_client(session, statement)
+        case _:
+            raise NotSupported("COPY to and from files not yet supported")
+
+
+def _rows(of: Name | Select | Subscribe, session: Session, arguments: Arguments) -> Result:
+    match of:
+        case Name(parts=parts):
+            quoted = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+            return select.execute(Select(query=QueryText(f"SELECT * FROM {quoted}")), session, arguments)
+        case Select():
+            return select.execute(of, session, arguments)
+        case Subscribe():
+            return subscribe.execute(of, session, arguments)

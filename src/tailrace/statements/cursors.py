@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tailrace.engine import cursors
+from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported
 from tailrace.sql.durations import Duration
 from tailrace.sql.kinds import INTERVAL
@@ -12,8 +15,10 @@ from tailrace.sql.lexer import Kind
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import select, subscribe
+from tailrace.statements.contract import Result
 from tailrace.statements.select import Select
 from tailrace.statements.subscribe import Subscribe
+from tailrace.types.core import Schema, SqlType
 
 STARTS = (("DECLARE",), ("FETCH",), ("CLOSE",))
 
@@ -82,3 +87,28 @@ def _fetch(p: Parser) -> Fetch:
     cursor = p.identifier("cursor name")
     options = parse_options(p, (TIMEOUT,)) if p.accept("WITH") else Options()
     return Fetch(cursor=cursor, count=count, timeout=options.get(TIMEOUT), position=position)
+
+
+def describe(
+    statement: Cursor, session: Session, parameters: Sequence[SqlType | None]
+) -> tuple[tuple[SqlType, ...], Schema | None]:
+    match statement:
+        case Declare(statement=Select() as query):
+            return select.describe(query, session, parameters)[0], None
+        case Fetch():
+            return (), cursors.get(session, statement).columns
+        case _:
+            return (), None
+
+
+def execute(statement: Cursor, session: Session, arguments: Arguments) -> Result:
+    match statement:
+        case Declare(statement=Select() as query):
+            return cursors.declare(session, statement, lambda: select.execute(query, session, arguments))
+        case Declare(statement=changes):
+            assert isinstance(changes, Subscribe)
+            return cursors.declare(session, statement, lambda: subscribe.execute(changes, session, arguments))
+        case Fetch():
+            return cursors.fetch(session, statement)
+        case Close():
+            return cursors.close(session, statement)

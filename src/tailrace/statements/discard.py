@@ -24,5 +24,7 @@ def parse(p: Parser) -> Discard:
 
 def execute(statement: Discard, session: Session, arguments: Arguments) -> Result:
     if statement.what == "all":
+        session.refuse_in_transaction("DISCARD ALL")
         session.variables.reset_all()
+        session.prepared.clear()
     return Result(tag=f"DISCARD {statement.what.upper()}")

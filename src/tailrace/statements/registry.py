@@ -96,7 +96,7 @@ Statement: TypeAlias = (
     | show_objects.ShowObjects
     | show_variable.ShowVariable
     | subscribe.Subscribe
-    | transactions.Transaction
+    | transactions.TransactionStatement
     | update.Update
     | validate_connection.ValidateConnection
 )

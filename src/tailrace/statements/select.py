@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailrace.engine import queries
+from tailrace.engine import queries, times
 from tailrace.engine.context import Arguments, Session
-from tailrace.errors import NotSupported
 from tailrace.sql.names import QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -53,6 +52,4 @@ def describe(
 
 
 def execute(statement: Select, session: Session, arguments: Arguments) -> Result:
-    if statement.as_of is not None:
-        raise NotSupported("AS OF not yet supported", position=statement.as_of.time.start + 1)
-    return queries.answer(session, statement.query, arguments)
+    return queries.answer(session, statement.query, arguments, times.chosen(session, statement.as_of))

@@ -1,4 +1,4 @@
-"""BEGIN | START TRANSACTION [modes], COMMIT | END, ROLLBACK | ABORT."""
+"""BEGIN | START TRANSACTION [modes], COMMIT | END, ROLLBACK | ABORT [TO [SAVEPOINT] s], SAVEPOINT s, RELEASE s."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tailrace.engine.context import Arguments, Session
+from tailrace.engine.transaction import NoTransaction, Transaction
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 from tailrace.statements.set_variable import isolation_level
 
-STARTS = (("BEGIN",), ("START", "TRANSACTION"), ("COMMIT",), ("END",), ("ROLLBACK",), ("ABORT",))
+STARTS = (
+    *(("BEGIN",), ("START", "TRANSACTION"), ("COMMIT",), ("END",), ("ROLLBACK",), ("ABORT",)),
+    *(("SAVEPOINT",), ("RELEASE",)),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,20 +30,41 @@ class Commit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rollback:
-    pass
+    """`savepoint`: back to there, and the block goes on."""
+
+    savepoint: str | None = None
 
 
-Transaction: TypeAlias = Begin | Commit | Rollback
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Savepoint:
+    name: str
 
 
-def parse(p: Parser) -> Transaction:
-    verb = p.keyword("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    name: str
+
+
+TransactionStatement: TypeAlias = Begin | Commit | Rollback | Savepoint | Release
+
+
+def parse(p: Parser) -> TransactionStatement:
+    verb = p.keyword("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE")
+    if verb == "SAVEPOINT":
+        return Savepoint(name=p.identifier("savepoint name"))
+    if verb == "RELEASE":
+        p.accept("SAVEPOINT")
+        return Release(name=p.identifier("savepoint name"))
     if verb == "START":
         p.expect("TRANSACTION")
     else:
         _ = p.accept("WORK") or p.accept("TRANSACTION")
     if verb in ("BEGIN", "START"):
         return _modes(p)
+    if verb == "ROLLBACK" and p.accept("TO"):
+        p.accept("SAVEPOINT")
+        return Rollback(savepoint=p.identifier("savepoint name"))
+    p.accept("AND", "NO", "CHAIN")
     return Commit() if verb in ("COMMIT", "END") else Rollback()
 
 
@@ -56,6 +81,43 @@ def _modes(p: Parser) -> Begin:
     return Begin(isolation_level=level, read_only=read_only)
 
 
-def execute(statement: Transaction, session: Session, arguments: Arguments) -> Result:
-    """Every statement is its own transaction; BEGIN and COMMIT are accepted, as drivers send them around reads."""
+def execute(statement: TransactionStatement, session: Session, arguments: Arguments) -> Result:
+    match statement:
+        case Begin():
+            _begin(statement, session)
+        case Commit():
+            _end(session, keep=True)
+        case Rollback(savepoint=None):
+            _end(session, keep=False)
+        case Rollback(savepoint=str(name)):
+            _open(session, "ROLLBACK TO SAVEPOINT").return_to(name)
+        case Savepoint(name=name):
+            _open(session, "SAVEPOINT").save(name)
+        case Release(name=name):
+            _open(session, "RELEASE SAVEPOINT").release(name)
     return Result(tag=type(statement).__name__.upper())
+
+
+def _begin(statement: Begin, session: Session) -> None:
+    if session.transaction is not None:
+        session.notice("there is already a transaction in progress", sqlstate="25001", severity="WARNING")
+        return
+    session.transaction = Transaction(session.engine)
+    if statement.read_only:
+        session.transaction.admit("read")
+
+
+def _end(session: Session, *, keep: bool) -> None:
+    transaction = session.end_transaction()
+    if transaction is None:
+        session.notice("there is no transaction in progress", sqlstate="25P01", severity="WARNING")
+    elif keep:
+        transaction.commit()
+    elif transaction.kind == "definition":
+        session.notice("objects were changed in this transaction, which cannot be undone", severity="WARNING")
+
+
+def _open(session: Session, what: str) -> Transaction:
+    if session.transaction is None:
+        raise NoTransaction(f"{what} can only be used in transaction blocks")
+    return session.transaction

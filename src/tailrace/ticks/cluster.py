@@ -18,7 +18,7 @@ from tailrace.ivm.dataflow import Dataflow, traces
 from tailrace.ivm.operator import Operator
 from tailrace.plan.data_errors import translate
 from tailrace.plan.nodes import Node, Scan
-from tailrace.sources.contract import Log
+from tailrace.sources.contract import Log, Offsets
 from tailrace.state.store import Store
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, ViewInput
@@ -65,6 +65,9 @@ class Cluster:
     frontier: Tick = BEGINNING
     done: Tick = BEGINNING  # the last tick that was run; readers look at this one
     efforts: list[Effort] = field(default_factory=list)
+    settled: Tick = BEGINNING  # up to here everything is done, and every subscriber has been told
+    retained: dict[str, int] = field(default_factory=dict)  # relations whose past can be read, and for how many ms
+    known_ends: dict[str, Offsets] = field(default_factory=dict)  # how far each source could be read when last asked
     on_tick: Callable[[Tick], None] = lambda _: None
 
     def __post_init__(self) -> None:
@@ -96,6 +99,8 @@ class Cluster:
                 source.close()
             self.maintained.pop(id, None)
             self.inputs.pop(id, None)
+            self.known_ends.pop(id, None)
+            self.retained.pop(id, None)
             self.statuses.forget(id)
         self.dataflow.keep_only(self.roots())
 
@@ -111,11 +116,11 @@ class Cluster:
         return view.root if view is not None else self.inputs[scan.relation]
 
     @contextmanager
-    def pinned(self) -> Iterator[Tick]:
-        """The last finished tick, kept readable until the end."""
+    def pinned(self, at: Tick | None = None) -> Iterator[Tick]:
+        """The last finished tick, or this earlier one if it is still known, kept readable until the end."""
         token = object()
         with self._lock:
-            self._pinned[token] = self.done
+            self._pinned[token] = self.done if at is None else at
         try:
             with self.store.reading():
                 yield self._pinned[token]
@@ -158,11 +163,12 @@ class Cluster:
             *self.efforts[-999:],
             Effort(tick=t, jobs=self.store.work.jobs - jobs, seconds=time.monotonic() - started),
         ]
+        self.settled = t
         self.on_tick(t)
 
     def pass_by(self, t: Tick) -> None:
         """Nothing moved: frontiers advance, no job runs."""
-        self.frontier = t
+        self.frontier = self.settled = t
 
     def _advance(self, view: Maintained, t: Tick) -> None:
         view.root.advance(t)
@@ -204,6 +210,25 @@ class Cluster:
     def frontiers(self) -> dict[str, tuple[Tick, Tick]]:
         """For a checkpoint: each sink's frontier and the last tick it wrote."""
         return {d.id: (d.frontier, d.written) for d in self.deliveries.values()}
+
+    def readable_since(self, root: Operator) -> Tick:
+        """The first tick that a relation can still be read at."""
+        return max((self.log.first, *(trace.since for trace in traces(root))))
+
+    def retention(self) -> dict[str, Tick]:
+        """By trace: the tick from which on its single ticks are kept because somebody may ask for the past."""
+        holds: dict[str, Tick] = {}
+        for id, milliseconds in self.retained.items():
+            at = Tick(max(self.frontier - milliseconds, BEGINNING))
+            view = self.maintained.get(id)
+            for trace in traces(view.root if view is not None else self.inputs[id]):
+                holds[trace.id] = min(holds.get(trace.id, at), at)
+        return holds
+
+    def forgettable(self) -> Tick:
+        """The tick before which the tick log is of no use to anybody."""
+        longest = max(self.retained.values(), default=0)
+        return min(self.hold(), Tick(max(self.frontier - longest, BEGINNING)))
 
     def hold(self) -> Tick:
         """The tick before which nobody will ask for single ticks: the slowest reader's frontier."""

@@ -22,6 +22,7 @@ class Counts:
     messages: int = 0
     bytes: int = 0
     writes: int = 0
+    messages_refused: int = 0  # were sent and not committed, as far as we know
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -119,7 +120,11 @@ class Delivery:
             self.root.advance(t)
         change = self.root.delta(self._frontier, t)
         if not change.is_empty:
-            sent = self.sink.write(t, change)
+            try:
+                sent = self.sink.write(t, change)
+            except BaseException:
+                self.counts.messages_refused += max(change.rows, 1)
+                raise
             self.counts.messages += sent.messages
             self.counts.bytes += sent.bytes
             self.counts.writes += 1

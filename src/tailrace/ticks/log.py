@@ -40,6 +40,18 @@ class TickLog:
         at = bisect.bisect_left(self._ticks, t)
         return at < len(self._ticks) and self._ticks[at] == t
 
+    def at(self, time: int) -> Tick | None:
+        """The tick whose state holds at `time`: the last one up to it.  None: it is forgotten."""
+        place = bisect.bisect_right(self._ticks, time)
+        if place:
+            return self._ticks[place - 1]
+        return None if self._ticks else BEGINNING
+
+    @property
+    def first(self) -> Tick:
+        """The oldest tick that is not forgotten."""
+        return self._ticks[0] if self._ticks else BEGINNING
+
     def after(self, t: Tick) -> list[Tick]:
         """The logged ticks later than `t`."""
         return self._ticks[bisect.bisect_right(self._ticks, t) :]

@@ -206,6 +206,7 @@ class Loop:
             known = self.cluster.log.position(id, self.clock.last)
             try:
                 latest = source.latest(known)
+                self.cluster.known_ends[id] = latest
                 self.cluster.source_is_well(id)
             except Exception as error:  # noqa: BLE001  a source that cannot be asked stands still, and says why
                 problem = explain(error)
@@ -225,9 +226,9 @@ class Loop:
 
     def _keep_house(self) -> None:
         """Compaction and checkpoints, now and then."""
-        hold = self.cluster.hold()
+        hold, retention = self.cluster.hold(), self.cluster.retention()
         for trace in list(self.cluster.store.traces.values()):
-            trace.allow_compaction(hold)
+            trace.allow_compaction(min(hold, retention.get(trace.id, hold)))
             self.compactor.compact(trace)
         if time.monotonic() >= self._checkpoint_at:
             self._checkpoint()
@@ -239,7 +240,7 @@ class Loop:
         tick = self.cluster.log.last
         checkpoint.write(self.cluster.store, tick, self.cluster.frontiers())
         self._checkpointed = tick
-        self.cluster.log.forget(min(tick, self.cluster.hold()))
+        self.cluster.log.forget(min(tick, self.cluster.forgettable()))
 
     def _refuse_waiting(self) -> None:
         error = Unavailable("the engine has stopped", sqlstate="57P01")

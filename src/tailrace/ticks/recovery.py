@@ -22,7 +22,10 @@ def recover(cluster: Cluster, checkpoint: Tick) -> None:
     """Brings a cluster whose objects are all there to the last logged tick.  Runs Spark jobs."""
     cluster.frontier = cluster.done = checkpoint
     _ask_all(cluster)
-    replayed = steps(cluster.log.after(checkpoint), [d.frontier for d in cluster.deliveries.values()])
+    frontiers = [d.frontier for d in cluster.deliveries.values()]
+    if cluster.retained:
+        frontiers.append(Tick(cluster.log.last - max(cluster.retained.values())))  # single ticks are still asked for
+    replayed = steps(cluster.log.after(checkpoint), frontiers)
     if checkpoint > BEGINNING:
         cluster.run(checkpoint)  # finds everything there: views can be read, whether or not ticks follow
     for t in replayed:

@@ -42,6 +42,7 @@ SENT_BY_US: list[Message] = [
     wire.NoticeResponse((("M", "so"),)),
     wire.ParameterDescription((23, 25)),
     wire.CopyOutResponse(b"\0", (0, 0)),
+    wire.CopyInResponse(b"\0", (0, 0)),
     wire.EmptyQueryResponse(),
     wire.NoData(),
     wire.ParseComplete(),

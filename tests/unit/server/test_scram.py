@@ -11,8 +11,9 @@ import pytest
 from tailrace.errors import TailraceError
 from tailrace.server.auth import AuthenticationFailed
 from tailrace.server.fields import INT32, STRING, ProtocolViolation
-from tailrace.server.scram import MECHANISM, Scram, Verifier
+from tailrace.server.scram import Scram
 from tailrace.server.startup import StartupInfo
+from tailrace.verifier import MECHANISM, Verifier
 
 VERIFIER = Verifier.of("pencil")
 

@@ -1,45 +1,102 @@
-"""Functions that PostgreSQL's clients ask the catalog with: as much as they need to go on."""
+"""Functions that ask the catalog or the session, as PostgreSQL's clients do.
+
+They have no Spark text: the session answers them on the driver (engine/asking.py), for constants before a query runs,
+and for every row where a query reads nothing but the catalog.
+"""
 
 from __future__ import annotations
 
-from tailrace.plan.functions.entry import Function, function
-
-_TYPES = {
-    16: "boolean", 17: "bytea", 20: "bigint", 21: "smallint", 23: "integer", 25: "text", 26: "oid",
-    700: "real",
-    701: "double precision",
-    1042: "character", 1043: "character varying", 1082: "date", 1083: "time",
-    1114: "timestamp without time zone", 1184: "timestamp with time zone", 1186: "interval", 1700: "numeric",
-    2950: "uuid", 3802: "jsonb", 16460: "uint2", 16462: "uint4", 16464: "uint8",
-}  # fmt: skip
-_FORMATS = "CASE {0} " + " ".join(f"WHEN {oid} THEN '{name}'" for oid, name in _TYPES.items()) + " ELSE '???' END"
+from tailrace.errors import NotSupported
+from tailrace.plan.expressions import Call
+from tailrace.plan.functions.entry import Function, Nulls, Render, function
 
 
-def _privileges() -> tuple[Function, ...]:
-    """Everybody may do everything; who may not is not yet a question."""
-    kinds = ("database", "schema", "table", "column", "sequence", "function")
-    return tuple(
-        function(f"has_{kind}_privilege({arguments}) -> boolean", "true")
-        for kind in kinds
-        for arguments in ("text, text", "oid, text", "text, text, text", "text, oid, text")
+def _unanswered(call: Call, render: Render) -> str:
+    name = call.function.partition("(")[0]
+    raise NotSupported(
+        f"{name} of rows of a user's relation not yet supported",
+        hint="Give it constants, or use it in a query of system relations only.",
     )
 
 
+def _asked(signature: str, nulls: Nulls = "always") -> Function:
+    return function(signature, _unanswered, nulls=nulls, volatile=True)
+
+
+OID_ALIASES = ("regclass", "regtype", "regproc", "regprocedure", "regoper", "regnamespace", "regrole")
+"""Types that are numbers to the catalog and names to people: a cast to one looks the other up."""
+
+_KINDS = ("database", "schema", "table", "column", "sequence", "function", "type", "cluster", "connection")
+_SUBJECTS = ("text, text", "oid, text", "text, text, text", "text, oid, text", "oid, oid, text", "oid, text, text")
+_CONSTANTS = {
+    "shobj_description": ("oid, text",),
+    "pg_get_constraintdef": ("oid", "oid, boolean"),
+    "pg_get_ruledef": ("oid", "oid, boolean"),
+    "pg_get_triggerdef": ("oid", "oid, boolean"),
+    "pg_get_function_result": ("oid",),
+    "pg_get_function_arguments": ("oid",),
+    "pg_get_function_identity_arguments": ("oid",),
+    "pg_get_functiondef": ("oid",),
+    "pg_get_partkeydef": ("oid",),
+    "pg_get_serial_sequence": ("text, text",),
+    "pg_tablespace_location": ("oid",),
+    "inet_server_addr": ("",),
+    "inet_client_addr": ("",),
+}
+"""Always NULL: there are no such things here."""
+
+NULLS = tuple(f"{name}({arguments})" for name, overloads in _CONSTANTS.items() for arguments in overloads)
+
 FUNCTIONS = (
-    *_privileges(),
-    function("pg_table_is_visible(oid) -> boolean", "true"),
-    function("pg_type_is_visible(oid) -> boolean", "true"),
-    function("pg_function_is_visible(oid) -> boolean", "true"),
-    function("pg_get_userbyid(oid) -> text", "'materialize'"),
-    function("pg_encoding_to_char(integer) -> text", "'UTF8'"),
-    function("pg_get_expr(text, oid) -> text", "CAST(NULL AS string)", nulls="always"),
-    function("pg_get_constraintdef(oid) -> text", "CAST(NULL AS string)", nulls="always"),
-    function("pg_get_indexdef(oid) -> text", "CAST(NULL AS string)", nulls="always"),
-    function("obj_description(oid, text) -> text", "CAST(NULL AS string)", nulls="always"),
-    function("obj_description(oid) -> text", "CAST(NULL AS string)", nulls="always"),
-    function("shobj_description(oid, text) -> text", "CAST(NULL AS string)", nulls="always"),
-    function("col_description(oid, integer) -> text", "CAST(NULL AS string)", nulls="always"),
-    function("format_type(oid, integer) -> text", _FORMATS, nulls="always"),
+    *(_asked(f"has_{kind}_privilege({arguments}) -> boolean") for kind in _KINDS for arguments in _SUBJECTS),
+    *(_asked(f"pg_has_role({arguments}) -> boolean") for arguments in _SUBJECTS),
+    *(_asked(f"{signature} -> text") for signature in NULLS),
+    *(
+        _asked(f"pg_{kind}_is_visible(oid) -> boolean")
+        for kind in ("table", "type", "function", "operator", "opclass", "collation", "conversion", "ts_config")
+    ),
+    _asked("pg_get_userbyid(oid) -> text"),
+    _asked("pg_encoding_to_char(integer) -> text"),
+    _asked("pg_char_to_encoding(text) -> integer"),
+    _asked("getdatabaseencoding() -> text"),
+    _asked("pg_get_expr(text, oid) -> text"),
+    _asked("pg_get_expr(text, oid, boolean) -> text"),
+    _asked("pg_get_indexdef(oid) -> text"),
+    _asked("pg_get_indexdef(oid, integer, boolean) -> text"),
+    _asked("pg_get_viewdef(oid) -> text"),
+    _asked("pg_get_viewdef(oid, boolean) -> text"),
+    _asked("pg_get_viewdef(text) -> text"),
+    _asked("pg_get_viewdef(text, boolean) -> text"),
+    _asked("obj_description(oid, text) -> text"),
+    _asked("obj_description(oid) -> text"),
+    _asked("col_description(oid, integer) -> text"),
+    _asked("format_type(oid, integer) -> text"),
+    _asked("current_schemas(boolean) -> text[]"),
+    _asked("current_setting(text) -> text"),
+    _asked("current_setting(text, boolean) -> text"),
+    _asked("set_config(text, text, boolean) -> text"),
+    _asked("pg_backend_pid() -> integer"),
+    _asked("pg_cancel_backend(integer) -> boolean"),
+    _asked("pg_terminate_backend(integer) -> boolean"),
+    _asked("pg_advisory_unlock_all() -> text"),
+    _asked("pg_is_in_recovery() -> boolean"),
+    _asked("pg_postmaster_start_time() -> timestamptz"),
+    _asked("pg_conf_load_time() -> timestamptz"),
+    _asked("pg_my_temp_schema() -> oid"),
+    _asked("pg_relation_size(oid) -> bigint"),
+    _asked("pg_total_relation_size(oid) -> bigint"),
+    _asked("pg_table_size(oid) -> bigint"),
+    _asked("pg_database_size(text) -> bigint"),
+    _asked("pg_size_pretty(bigint) -> text"),
+    _asked("pg_relation_is_publishable(oid) -> boolean"),
+    _asked("mz_is_superuser() -> boolean"),
+    _asked("mz_version_num() -> integer"),
+    _asked("txid_current() -> bigint"),
+    *(
+        _asked(signature)
+        for kind in OID_ALIASES
+        for signature in (f"to_{kind}(text) -> oid", f"{kind}(text) -> oid", f"name of {kind}(oid) -> text")
+    ),
 )
 
 SESSION = {

@@ -60,6 +60,16 @@ FUNCTIONS = (
         "CASE WHEN {1} = 1 THEN nullif(cardinality({0}), 0) END",
         nulls="always",
     ),
+    function(
+        "array_upper(T[], integer) -> integer",
+        "CASE WHEN {1} = 1 THEN nullif(cardinality({0}), 0) END",
+        nulls="always",
+    ),
+    function(
+        "array_lower(T[], integer) -> integer",
+        "CASE WHEN {1} = 1 AND cardinality({0}) > 0 THEN 1 END",
+        nulls="always",
+    ),
     function("cardinality(T[]) -> integer", "cardinality({0})"),
     function("array_to_string(T[], text) -> text", "array_join(CAST({0} AS array<string>), {1})"),
     function("array_to_string(T[], text, text) -> text", "array_join(CAST({0} AS array<string>), {1}, {2})"),

@@ -118,6 +118,10 @@ _MATCHING = (
 
 FUNCTIONS = (
     *_MATCHING,
+    function(
+        "escaped pattern(text, text) -> text",
+        "regexp_replace(replace({0}, '\\\\', '\\\\\\\\'), concat('\\\\Q', {1}, '\\\\E(.)'), '\\\\\\\\$1')",
+    ),
     function("||(text, text) -> text", "concat({0}, {1})"),
     function("||(bytea, bytea) -> bytea", "concat({0}, {1})"),
     function("concat(text...) -> text", joined("concat_ws('', {})", ", "), nulls="never"),

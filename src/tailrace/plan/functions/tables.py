@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tailrace.plan.functions.entry import parse_signature
 from tailrace.plan.nodes import FlatMap
-from tailrace.types.core import SqlType
+from tailrace.types.core import INTEGER, SMALLINT, ArrayOf, Column, Record, SqlType
 
 ORDINALITY = "+ordinality"
 """Behind a function's id: one more column counts the rows from 1."""
@@ -66,6 +66,13 @@ TABLES = (
     _table("generate_series(timestamp, timestamp, interval) -> timestamp", _STEPS),
     _table("generate_series(timestamptz, timestamptz, interval) -> timestamptz", _STEPS),
     _table("generate_subscripts(T[], integer) -> integer", "sequence(1, nullif(cardinality({0}), 0))"),
+    TableFunction(
+        id="_pg_expandarray(smallint[])",
+        name="_pg_expandarray",
+        arguments=(ArrayOf(SMALLINT),),
+        columns=(("_pg_expandarray", Record((Column("x", SMALLINT), Column("n", INTEGER)))),),
+        spark="transform({0}, (x, i) -> named_struct('f0', x, 'f1', i + 1))",
+    ),
     _table("unnest(T[]) -> T", "{0}"),
     _table("unnest(T list) -> T", "{0}"),
     _table("unnest(map[text=>T]) -> T", "map_entries({0})", key="text", value="T"),

@@ -70,8 +70,10 @@ def _prefixed(cursor: Cursor) -> exp.Expr:
 
 def _infix(cursor: Cursor, left: exp.Expr, minimum: int) -> exp.Expr | None:
     token = cursor.token
-    if token.kind == "word":
+    if token.kind == "word" and not _is_spelt_out(cursor):
         return _word_infix(cursor, left, minimum)
+    if token.kind == "word":
+        return _spelt_out(cursor, left) if minimum <= OTHER else None
     if token.kind != "operator" or _SYMBOLS.get(token.text, -1) < minimum or token.text not in _SYMBOLS:
         return None
     cursor.next()
@@ -81,6 +83,27 @@ def _infix(cursor: Cursor, left: exp.Expr, minimum: int) -> exp.Expr | None:
         return located(_quantified(cursor, left, symbol), token)
     right = parse_expression(cursor, binding + 1)
     return located(exp.Operator(this=left, operator=symbol, expression=right), token)
+
+
+def _is_spelt_out(cursor: Cursor) -> bool:
+    return cursor.is_word("operator") and cursor.ahead().text == "("
+
+
+def _spelt_out(cursor: Cursor, left: exp.Expr) -> exp.Expr:
+    """`a OPERATOR(pg_catalog.~) b`: an operator with its schema; all of ours are in pg_catalog."""
+    cursor.next()
+    cursor.next()
+    if cursor.is_name():
+        cursor.expect_word("pg_catalog")
+        cursor.expect_operator(".")
+    token = cursor.next()
+    if token.text not in _SYMBOLS:
+        cursor.fail("an operator")
+    cursor.expect_operator(")")
+    if cursor.is_one_of("any", "all", "some") and cursor.ahead().text == "(":
+        return located(_quantified(cursor, left, token.text), token)
+    right = parse_expression(cursor, OTHER + 1)
+    return located(exp.Operator(this=left, operator=token.text, expression=right), token)
 
 
 def _quantified(cursor: Cursor, left: exp.Expr, symbol: str) -> exp.Expr:

@@ -1,0 +1,306 @@
+"""Functions that ask the catalog or the session: what plan/functions/catalog.py declares, answered on the driver.
+
+A NULL argument gives NULL, but for `format_type`, whose second one is often NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tailrace.catalog.items import Item
+from tailrace.engine.system.identity import SCHEMAS, item_id
+from tailrace.engine.system.mz_catalog import definition, function_rows
+from tailrace.engine.system.mz_internal import moment
+from tailrace.engine.system.pg_catalog import CLASS_OIDS, class_oid, relations
+from tailrace.engine.system.type_rows import BY_ARRAY, BY_NAME, BY_OID, format_type
+from tailrace.engine.variables import VERSION, VERSION_TEXT
+from tailrace.errors import SqlError, UnknownFunction, UnknownObject, UnknownType
+from tailrace.plan.expressions import Call, Expression, Literal
+from tailrace.plan.functions.catalog import FUNCTIONS, NULLS, OID_ALIASES
+from tailrace.plan.local.casts import text_of
+from tailrace.plan.local.contract import Functions
+from tailrace.plan.nodes import Node
+from tailrace.plan.walk import with_children, with_expressions, with_inputs, with_subquery
+from tailrace.sql.parser import Parser
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+
+_KILO = 10240
+
+
+def session_value(session: EngineSession, name: str) -> str | None:
+    """`current_user`, `version()` and the like: texts that are the same for a whole statement."""
+    match name:
+        case "current_database" | "current_catalog":
+            return session.variables.get("database")
+        case "current_schema":
+            return session.variables.get("search_path").split(",")[0].strip().strip('"')
+        case "current_user" | "current_role" | "session_user" | "user":
+            return session.user
+        case "version":
+            return f"PostgreSQL 9.5.0 on Apache Spark (Tailrace {VERSION_TEXT})"
+        case "mz_version":
+            return session.variables.get("mz_version")
+        case "mz_environment_id":
+            return f"{session.engine.region}-0"
+        case _:
+            return None
+
+
+def answers(session: EngineSession) -> Functions:
+    """All functions of plan/functions/catalog.py, by id."""
+    ask = _Asker(session)
+    known: dict[str, Callable[..., Any]] = {id: _nothing for id in NULLS}
+    for entry in FUNCTIONS:
+        method = getattr(ask, entry.name.replace(" ", "_"), None)
+        if method is not None:
+            known[entry.id] = method if entry.name == "format_type" else _strict(method)
+        elif entry.name.startswith("has_") or entry.name == "pg_has_role":
+            known[entry.id] = _strict(ask.privilege)
+        elif entry.name.endswith("_is_visible"):
+            known[entry.id] = _strict(ask.is_visible)
+    for alias in OID_ALIASES:
+        known[f"to_{alias}(text)"] = _strict(ask.finder(alias))
+        known[f"{alias}(text)"] = _strict(ask.finder(alias, missing=_missing(alias)))
+        known[f"name of {alias}(oid)"] = _strict(ask.namer(alias))
+    return known
+
+
+def _nothing(*arguments: Any) -> None:
+    return None
+
+
+def _strict(answer: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments: None if None in arguments else answer(*arguments)
+
+
+def _missing(alias: str) -> Callable[[str], SqlError]:
+    match alias:
+        case "regtype":
+            return lambda name: UnknownType(f'type "{name}" does not exist')
+        case "regclass":
+            return lambda name: UnknownObject(f'relation "{name}" does not exist')
+        case "regproc" | "regprocedure" | "regoper":
+            return lambda name: UnknownFunction(f'function "{name}" does not exist')
+        case _:
+            return lambda name: UnknownObject(f'{alias.removeprefix("reg")} "{name}" does not exist')
+
+
+class _Asker:
+    """A method for each function, of its arguments."""
+
+    def __init__(self, session: EngineSession) -> None:
+        self._session = session
+        self._relations: dict[int, Item] | None = None
+
+    def _relation(self, oid: int) -> Item | None:
+        if self._relations is None:
+            self._relations = {class_oid(item): item for item in relations(self._session)}
+        return self._relations.get(oid)
+
+    # ── names and numbers ──
+
+    def finder(self, alias: str, missing: Callable[[str], SqlError] | None = None) -> Callable[[str], int | None]:
+        def find(name: str) -> int | None:
+            oid = int(name) if name.isdigit() else self._find(alias, name)
+            if oid is None and missing is not None:
+                raise missing(name)
+            return oid
+
+        return find
+
+    def _find(self, alias: str, name: str) -> int | None:
+        match alias:
+            case "regclass":
+                return self._find_relation(name)
+            case "regtype":
+                element = name.strip().removesuffix("[]").removeprefix("pg_catalog.")
+                row = BY_NAME.get(element.strip('"').lower())
+                return None if row is None else row.array if name.strip().endswith("[]") else row.oid
+            case "regnamespace":
+                return SCHEMAS.get(name.strip('"'), (None, None))[1]
+            case "regrole":
+                return next((role.oid for role in self._session.engine.roles if role.name == name.strip('"')), None)
+            case _:
+                bare = name.partition("(")[0].removeprefix("pg_catalog.")
+                if bare == "array_in":
+                    return 750
+                return next((oid for oid, known, *_ in function_rows() if known == bare), None)
+
+    def _find_relation(self, name: str) -> int | None:
+        try:
+            parts = Parser(name).name("relation name").parts
+            return class_oid(self._session.engine.catalog.resolve(parts))
+        except SqlError:
+            return None
+
+    def namer(self, alias: str) -> Callable[[int], str]:
+        def name(oid: int) -> str:
+            found = self._name(alias, oid)
+            return str(oid) if found is None else found
+
+        return name
+
+    def _name(self, alias: str, oid: int) -> str | None:
+        match alias:
+            case "regclass":
+                item = self._relation(oid)
+                if item is None:
+                    return next((name for name, known in CLASS_OIDS.items() if known == oid), None)
+                schema = item.name.schema
+                return item.name.item if schema in ("public", "pg_catalog") else f"{schema}.{item.name.item}"
+            case "regtype":
+                return format_type(oid, None) if oid in BY_OID or oid in BY_ARRAY else None
+            case "regnamespace":
+                return next((name for name, (_, known) in SCHEMAS.items() if known == oid), None)
+            case "regrole":
+                return next((role.name for role in self._session.engine.roles if role.oid == oid), None)
+            case _:
+                return next((name for known, name, *_ in function_rows() if known == oid), None)
+
+    # ── the catalog ──
+
+    def privilege(self, *subject: Any) -> bool:
+        return True
+
+    def is_visible(self, oid: int) -> bool:
+        """Is it on the search path?  `mz_catalog` is too, but lists of a user's relations are clearer without."""
+        item = self._relation(oid)
+        return item is None or item.name.schema in ("public", "pg_catalog")
+
+    def pg_get_userbyid(self, oid: int) -> str:
+        return self._name("regrole", oid) or f"unknown (OID={oid})"
+
+    def pg_encoding_to_char(self, encoding: int) -> str:
+        return "UTF8" if encoding == 6 else ""
+
+    def pg_char_to_encoding(self, name: str) -> int:
+        return 6 if name.upper() in ("UTF8", "UTF-8", "UNICODE") else -1
+
+    def getdatabaseencoding(self) -> str:
+        return "UTF8"
+
+    def pg_get_expr(self, expression: str, oid: int, pretty: bool = False) -> str:
+        return expression
+
+    def pg_get_indexdef(self, oid: int, column: int = 0, pretty: bool = False) -> str | None:
+        item = self._session.engine.catalog.items.get(item_id(oid))
+        return None if item is None or item.kind != "index" else item.create_sql
+
+    def pg_get_viewdef(self, relation: int | str, pretty: bool = False) -> str | None:
+        oid = self._find_relation(relation) if isinstance(relation, str) else relation
+        item = None if oid is None else self._relation(oid)
+        return None if item is None else definition(item)
+
+    def obj_description(self, oid: int, catalog: str = "pg_class") -> str | None:
+        return self._comment(oid, 0)
+
+    def col_description(self, oid: int, place: int) -> str | None:
+        return self._comment(oid, place)
+
+    def _comment(self, oid: int, place: int) -> str | None:
+        return self._session.engine.storage.comments().get((item_id(oid), place))
+
+    def format_type(self, oid: int | None, modifier: int | None) -> str | None:
+        return None if oid is None else format_type(oid, modifier)
+
+    def pg_relation_size(self, oid: int) -> int:
+        return 0
+
+    pg_total_relation_size = pg_table_size = pg_relation_size
+
+    def pg_database_size(self, name: str) -> int:
+        return sum(file.stat().st_size for file in self._session.engine.directory.rglob("*") if file.is_file())
+
+    def pg_size_pretty(self, size: int) -> str:
+        for unit in ("bytes", "kB", "MB", "GB"):
+            if abs(size) < _KILO:
+                return f"{size} {unit}"
+            size = round(size / 1024)
+        return f"{size} TB"
+
+    def pg_relation_is_publishable(self, oid: int) -> bool:
+        return False
+
+    # ── the session ──
+
+    def current_schemas(self, implicit: bool) -> list[str]:
+        path = [part.strip().strip('"') for part in self._session.variables.get("search_path").split(",")]
+        return ["mz_catalog", "pg_catalog", *path] if implicit else path
+
+    def current_setting(self, name: str, missing_ok: bool = False) -> str | None:
+        try:
+            return self._session.variable(name)
+        except SqlError:
+            if missing_ok:
+                return None
+            raise
+
+    def set_config(self, name: str, value: str, local: bool) -> str:
+        self._session.set_variable(name, value)
+        return self._session.variable(name)
+
+    def pg_backend_pid(self) -> int:
+        return self._session.pid
+
+    def pg_cancel_backend(self, pid: int) -> bool:
+        return self._session.engine.sessions.cancel(pid)
+
+    pg_terminate_backend = pg_cancel_backend
+
+    def pg_advisory_unlock_all(self) -> str:
+        return ""
+
+    def pg_is_in_recovery(self) -> bool:
+        return False
+
+    def pg_postmaster_start_time(self) -> Any:
+        return moment(self._session.engine.started_at)
+
+    pg_conf_load_time = pg_postmaster_start_time
+
+    def pg_my_temp_schema(self) -> int:
+        return 0
+
+    def mz_is_superuser(self) -> bool:
+        return self._session.variables.get("is_superuser") == "on"
+
+    def mz_version_num(self) -> int:
+        major, minor, patch = (int(part) for part in VERSION.split("."))
+        return major * 10_000 + minor * 100 + patch
+
+    def txid_current(self) -> int:
+        return int(self._session.engine.cluster.done)
+
+
+def settled(node: Node, functions: Functions) -> Node:
+    """The plan with calls of these functions on constants replaced by their values, for Spark to run."""
+
+    def of_node(inner: Node) -> Node:
+        return with_expressions(with_inputs(inner, of_node), of_expression)
+
+    def of_expression(expression: Expression) -> Expression:
+        expression = with_children(with_subquery(expression, of_node), of_expression)
+        if not (isinstance(expression, Call) and expression.function in functions):
+            return expression
+        if not all(isinstance(argument, Literal) for argument in expression.arguments):
+            return expression
+        return _answered(expression, functions)
+
+    return of_node(node)
+
+
+def _answered(call: Call, functions: Functions) -> Expression:
+    from tailrace.plan.local.expressions import Compiler
+
+    evaluate = Compiler(_no_subquery, functions).compile(call)
+    return Literal(text=text_of(evaluate((), ()), call.type), type=call.type)
+
+
+def _no_subquery(node: Node, outer: Sequence[Any]) -> Any:
+    raise AssertionError("a constant has no subquery")
+
+
+

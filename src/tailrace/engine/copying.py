@@ -1,0 +1,160 @@
+"""COPY to and from the client: rows of a query as lines, and lines as rows of a table, all in one tick or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import pyarrow as pa
+
+from tailrace.catalog.items import Item
+from tailrace.engine import dml
+from tailrace.engine.copy_lines import Style, columns_of_csv, columns_of_text
+from tailrace.engine.rows import arrow_schema
+from tailrace.errors import DuplicateColumn, InvalidOption, NotSupported, SqlError, UnknownColumn
+from tailrace.plan.bind import assign, bind_scalar
+from tailrace.plan.coercion import cast as cast_to
+from tailrace.plan.expressions import Expression, Ref
+from tailrace.plan.expressions import Literal as Constant
+from tailrace.plan.nodes import Project, Scan
+from tailrace.plan.parse import parse_expression
+from tailrace.plan.to_spark import render
+from tailrace.sql.options import Option
+from tailrace.statements.contract import Result
+from tailrace.ticks.cluster import explain
+from tailrace.types.core import TEXT, Char, Column, Varchar
+from tailrace.types.spark import ddl
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+    from tailrace.statements.copy import CopyFrom, CopyTo
+
+_OUT = ("text", "csv", "binary")
+_MOST_BYTES = 1 << 30
+
+
+def to_client(statement: CopyTo, result: Result) -> Result:
+    """The rows of a SELECT or SUBSCRIBE as the data of COPY … TO STDOUT."""
+    from tailrace.statements import copy
+
+    style = statement.format or "text"
+    if style not in _OUT:
+        raise NotSupported(f"FORMAT {style.upper()} not yet supported")
+    unsupported: tuple[Option[Any], ...] = (copy.DELIMITER, copy.QUOTE, copy.ESCAPE, copy.NULL, copy.HEADER)
+    for option in unsupported:
+        if statement.options.has(option):
+            raise NotSupported(
+                f"COPY TO does not support {option.name} option yet", position=statement.options.position(option)
+            )
+    result.tag = "COPY {rows}"
+    result.copy = cast(Literal["text", "csv", "binary"], style)
+    return result
+
+
+def from_client(session: EngineSession, statement: CopyFrom) -> Result:
+    table = session.resolve(statement.table, "table")
+    return Result(tag="COPY {rows}", copy_in=Incoming(session, table, _columns(table, statement), _style(statement)))
+
+
+def _columns(table: Item, statement: CopyFrom) -> tuple[str, ...]:
+    names = [column.name for column in table.schema or ()]
+    for i, name in enumerate(statement.columns):
+        if name not in names:
+            raise UnknownColumn(f'column "{name}" of relation "{table.name.item}" does not exist')
+        if name in statement.columns[:i]:
+            raise DuplicateColumn(f'column "{name}" specified more than once')
+    return statement.columns or tuple(names)
+
+
+def _style(statement: CopyFrom) -> Style:
+    from tailrace.statements import copy
+
+    format, options = statement.format or "text", statement.options
+    if format not in ("text", "csv"):
+        raise NotSupported(f"COPY FROM with FORMAT {format.upper()} not yet supported")
+    is_csv = format == "csv"
+    csv_only: tuple[Option[Any], ...] = (copy.QUOTE, copy.ESCAPE, copy.HEADER)
+    for option in csv_only:
+        if options.has(option) and not is_csv:
+            raise InvalidOption(f"COPY {option.name} available only in CSV mode", position=options.position(option))
+    quote = options.get(copy.QUOTE) or '"'
+    header = options.get(copy.HEADER)
+    style = Style(
+        is_csv=is_csv,
+        delimiter=options.get(copy.DELIMITER) or ("," if is_csv else "\t"),
+        null=_given(options.get(copy.NULL), "" if is_csv else "\\N"),
+        quote=quote,
+        escape=options.get(copy.ESCAPE) or quote,
+        header=header is True,
+    )
+    known: tuple[tuple[Option[str], str], ...] = (
+        (copy.DELIMITER, style.delimiter),
+        (copy.QUOTE, style.quote),
+        (copy.ESCAPE, style.escape),
+    )
+    for given, value in known:
+        if len(value.encode()) != 1:
+            raise InvalidOption(
+                f"COPY {given.name.lower()} must be a single one-byte character", position=options.position(given)
+            )
+    return style
+
+
+def _given(value: str | None, default: str) -> str:
+    return default if value is None else value
+
+
+@dataclass(eq=False, slots=True)
+class Incoming:
+    """The data so far.  They become rows, by one Spark job, when all are there."""
+
+    session: EngineSession
+    table: Item
+    names: tuple[str, ...]
+    style: Style
+    _data: bytearray = field(default_factory=bytearray)
+
+    @property
+    def columns(self) -> int:
+        return len(self.names)
+
+    def write(self, data: bytes) -> None:
+        self._data += data
+        if len(self._data) > _MOST_BYTES:
+            raise SqlError("COPY data of more than 1 GB not yet supported", sqlstate="54000")
+
+    def finish(self) -> int:
+        try:
+            text = bytes(self._data).decode()
+        except UnicodeDecodeError:
+            raise SqlError('invalid byte sequence for encoding "UTF8"', sqlstate="22021") from None
+        read = columns_of_csv if self.style.is_csv else columns_of_text
+        texts = read(text, self.names, self.style)
+        return dml.insert_rows(self.session, self.table, self._rows(texts)) if texts.num_rows else 0
+
+    def _rows(self, texts: pa.Table) -> pa.Table:
+        """Each text as a value of its column.  Runs one Spark job."""
+        schema = tuple(Column(name, TEXT) for name in self.names)
+        node = Project(
+            input=Scan(relation="data", schema=schema),
+            expressions=tuple(self._value(i) for i in range(len(self.table.schema or ()))),
+            names=tuple(column.name for column in self.table.schema or ()),
+        )
+        engine = self.session.engine
+        table = pa.Table.from_arrays(texts.columns, schema=arrow_schema(schema))
+        with engine.views.scratch():
+            view = engine.views.add_arrow(table, ddl(schema))
+            try:
+                return self.session.collect(render(node, lambda _: view))
+            except Exception as error:
+                raise explain(error) from error
+
+    def _value(self, place: int) -> Expression:
+        column = (self.table.schema or ())[place]
+        if column.name in self.names:
+            text = Ref(index=self.names.index(column.name), type=TEXT, nullable=True)
+            return assign(text, column.type) if isinstance(column.type, Varchar | Char) else cast_to(text, column.type)
+        default = self.table.statement.columns[place].default
+        if default is None:
+            return Constant(text=None, type=column.type)
+        return assign(bind_scalar(parse_expression(default.text), (), self.session.engine.catalog), column.type)

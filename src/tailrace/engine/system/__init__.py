@@ -1,0 +1,1 @@
+"""The catalog, statuses and statistics as relations one can SELECT from."""

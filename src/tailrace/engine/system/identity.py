@@ -1,0 +1,40 @@
+"""Ids and OIDs of everything that the catalog shows: stable numbers, told apart by range.
+
+PostgreSQL's types keep their own OIDs.  Below 16384 are our functions and relations, from 20000 on the user's objects.
+"""
+
+from __future__ import annotations
+
+from tailrace.catalog.catalog import SYSTEM_SCHEMAS
+from tailrace.catalog.items import DEFAULT_SCHEMA, Item
+
+DATABASE_ID, DATABASE_OID = "u1", 16_100
+OWNER_ID = "u1"
+FIRST_FUNCTION = 10_000
+_FIRST_SYSTEM_RELATION = 14_000
+_FIRST_USER_OBJECT = 20_000
+
+SCHEMAS: dict[str, tuple[str, int]] = {
+    DEFAULT_SCHEMA: ("u1", 2200),
+    **{name: (f"s{i}", {"pg_catalog": 11}.get(name, 16_200 + i)) for i, name in enumerate(SYSTEM_SCHEMAS, start=1)},
+}
+"""Name → id and OID."""
+
+
+def item_oid(item: Item) -> int:
+    return (_FIRST_SYSTEM_RELATION if item.id.startswith("s") else _FIRST_USER_OBJECT) + item.number
+
+
+def item_id(oid: int) -> str:
+    """The id that an object with this OID would have."""
+    if oid >= _FIRST_USER_OBJECT:
+        return f"u{oid - _FIRST_USER_OBJECT}"
+    return f"s{oid - _FIRST_SYSTEM_RELATION}"
+
+
+def schema_id(item: Item) -> str:
+    return SCHEMAS[item.name.schema][0]
+
+
+def schema_oid(item: Item) -> int:
+    return SCHEMAS[item.name.schema][1]

@@ -1,0 +1,138 @@
+"""`information_schema`: the same objects as the SQL standard has them, for tools that list tables and columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailrace.catalog.items import DEFAULT_DATABASE, RELATIONS, Item
+from tailrace.engine.system.contract import Rows, SystemTable, empty, table
+from tailrace.engine.system.identity import SCHEMAS
+from tailrace.engine.system.mz_catalog import definition, function_rows
+from tailrace.engine.system.type_rows import BY_ARRAY, BY_OID, format_type
+from tailrace.types.core import ArrayOf, Char, Numeric, Scalar, SqlType, Varchar
+from tailrace.types.postgres.oids import oid_of
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+
+_TABLE_TYPES = {
+    "table": "BASE TABLE", "system table": "BASE TABLE", "source": "SOURCE", "view": "VIEW",
+    "materialized view": "MATERIALIZED VIEW",
+}  # fmt: skip
+_PRECISIONS = {"smallint": 16, "integer": 32, "bigint": 64, "real": 24, "double precision": 53}
+
+
+def _where(item: Item) -> tuple[str, str, str]:
+    return DEFAULT_DATABASE, item.name.schema, item.name.item
+
+
+def _tables(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind(*RELATIONS):
+        writable = "YES" if item.kind == "table" else "NO"
+        yield *_where(item), _TABLE_TYPES[item.kind], writable
+
+
+def _columns(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind(*RELATIONS):
+        for place, column in enumerate(item.schema or (), start=1):
+            oid = oid_of(column.type)
+            shown = "ARRAY" if isinstance(column.type, ArrayOf) else format_type(oid, None)
+            length = column.type.length if isinstance(column.type, Varchar | Char) else None
+            nullable = "YES" if column.nullable else "NO"
+            names = (*_where(item), column.name, place, None, nullable, shown, length, *_precision(column.type))
+            yield *names, DEFAULT_DATABASE, "pg_catalog", _udt_name(column.type), str(place), "NO", "NEVER", "YES"
+
+
+def _precision(type: SqlType) -> tuple[int | None, int | None]:
+    match type:
+        case Numeric(scale=scale):
+            return 38, scale
+        case Scalar(name=name) if name in _PRECISIONS:
+            return _PRECISIONS[name], 0 if "int" in name else None
+        case _:
+            return None, None
+
+
+def _udt_name(type: SqlType) -> str:
+    oid = oid_of(type)
+    return f"_{BY_ARRAY[oid].name}" if oid in BY_ARRAY else BY_OID[oid].name
+
+
+def _views(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("view", "materialized view"):
+        yield *_where(item), definition(item)
+
+
+def _roles(session: EngineSession) -> Rows:
+    return [(role.name,) for role in session.engine.roles]
+
+
+def _grants(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("table", "source", "view", "materialized view"):
+        yield "materialize", "materialize", *_where(item), "SELECT", "NO", "YES"
+
+
+_IN_PG = (DEFAULT_DATABASE, "pg_catalog")
+_NAMES = "table_catalog text, table_schema text, table_name text"
+_CONSTRAINT = "constraint_catalog text, constraint_schema text, constraint_name text"
+_GRANT = f"grantor text, grantee text, {_NAMES}, privilege_type text, is_grantable text, with_hierarchy text"
+
+TABLES: tuple[SystemTable, ...] = (
+    table(
+        "information_schema.schemata",
+        "catalog_name text, schema_name text, schema_owner text",
+        lambda _: [(DEFAULT_DATABASE, name, "materialize") for name in SCHEMAS],
+    ),
+    table("information_schema.tables", f"{_NAMES}, table_type text, is_insertable_into text", _tables),
+    table(
+        "information_schema.columns",
+        f"{_NAMES}, column_name text, ordinal_position bigint, column_default text?, is_nullable text, data_type text,"
+        " character_maximum_length integer?, numeric_precision integer?, numeric_scale integer?, udt_catalog text,"
+        " udt_schema text, udt_name text, dtd_identifier text, is_identity text, is_generated text, is_updatable text",
+        _columns,
+    ),
+    table("information_schema.views", f"{_NAMES}, view_definition text?", _views),
+    table(
+        "information_schema.routines",
+        "specific_catalog text, specific_schema text, specific_name text, routine_catalog text, routine_schema text,"
+        " routine_name text, routine_type text, data_type text?, routine_definition text?",
+        lambda _: [
+            (*_IN_PG, f"{name}_{oid}", *_IN_PG, name, "FUNCTION", None, None)
+            for oid, name, _, _, _ in function_rows()
+        ],
+    ),
+    empty(
+        "information_schema.key_column_usage",
+        f"{_CONSTRAINT}, {_NAMES}, column_name text, ordinal_position integer, position_in_unique_constraint integer?",
+    ),
+    empty(
+        "information_schema.table_constraints",
+        f"{_CONSTRAINT}, {_NAMES}, constraint_type text, is_deferrable text, initially_deferred text, enforced text",
+    ),
+    empty(
+        "information_schema.referential_constraints",
+        f"{_CONSTRAINT}, unique_constraint_catalog text?, unique_constraint_schema text?,"
+        " unique_constraint_name text?, match_option text, update_rule text, delete_rule text",
+    ),
+    empty("information_schema.constraint_column_usage", f"{_NAMES}, column_name text, {_CONSTRAINT}"),
+    empty(
+        "information_schema.triggers",
+        "trigger_catalog text, trigger_schema text, trigger_name text, event_manipulation text,"
+        " event_object_schema text, event_object_table text, action_timing text",
+    ),
+    table(
+        "information_schema.character_sets",
+        "character_set_catalog text?, character_set_schema text?, character_set_name text, character_repertoire text,"
+        " form_of_use text, default_collate_catalog text",
+        lambda _: [(None, None, "UTF8", "UCS", "UTF8", DEFAULT_DATABASE)],
+    ),
+    empty("information_schema.sequences", "sequence_catalog text, sequence_schema text, sequence_name text"),
+    table(
+        "information_schema.applicable_roles",
+        "grantee text, role_name text, is_grantable text",
+        lambda session: [(name, name, "NO") for (name,) in _roles(session)],
+    ),
+    table("information_schema.enabled_roles", "role_name text", _roles),
+    table("information_schema.role_table_grants", _GRANT, _grants),
+    table("information_schema.table_privileges", _GRANT, _grants),
+)

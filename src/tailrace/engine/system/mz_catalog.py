@@ -1,0 +1,357 @@
+"""`mz_catalog`: the objects and what they consist of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tailrace.catalog.items import DEFAULT_CLUSTER, DEFAULT_DATABASE, RELATIONS, Item
+from tailrace.engine.system.contract import Rows, SystemTable, empty, table
+from tailrace.engine.system.identity import (
+    DATABASE_ID,
+    DATABASE_OID,
+    FIRST_FUNCTION,
+    OWNER_ID,
+    SCHEMAS,
+    item_oid,
+    schema_id,
+)
+from tailrace.engine.system.type_rows import BASE_TYPES
+from tailrace.plan.functions.aggregates import AGGREGATES
+from tailrace.plan.functions.registry import FAMILIES
+from tailrace.sql.names import Name
+from tailrace.types.core import SqlType
+from tailrace.types.postgres.oids import modifier_of, oid_of
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+
+OBJECTS = ("table", "source", "view", "materialized view", "sink", "index", "connection", "secret", "type")
+CLUSTER_ID = "u1"
+PRIVILEGES = ["u1=arwdUCRBNP/u1"]
+
+
+def cluster_id(item: Item) -> str | None:
+    return None if item.cluster is None else CLUSTER_ID
+
+
+def redacted(session: EngineSession, item: Item) -> str | None:
+    if item.statement is None or not hasattr(item.statement, "create_sql"):
+        return item.create_sql or None
+    return str(item.statement.create_sql(session.printer(redacted=True)))
+
+
+def definition(item: Item) -> str | None:
+    """The query of a view, as it was written."""
+    query = getattr(item.statement, "query", None)
+    return None if query is None else f"{query.text.strip()};"
+
+
+def connection_type(item: Item) -> str:
+    return str(item.statement.type.name.lower().replace(" ", "-"))
+
+
+def sink_type(item: Item) -> str:
+    return _kind_of(getattr(item.statement, "target", None), "Target")
+
+
+def source_type(item: Item) -> str:
+    if "dead_letters_of" in item.facts:
+        return "subsource"
+    return _kind_of(getattr(item.statement, "origin", None), "Origin")
+
+
+def _kind_of(part: object, suffix: str) -> str:
+    """`KafkaTarget` → `kafka`, `LoadGeneratorOrigin` → `load-generator`."""
+    name = type(part).__name__.removesuffix(suffix)
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() if part is not None else "unknown"
+
+
+def format_name(format: object) -> str | None:
+    """`AvroRegistry` → `avro`."""
+    found = re.match(r"[A-Z][a-z]+", type(format).__name__)
+    return None if format is None or found is None else found.group().lower()
+
+
+def connection_id(session: EngineSession, part: object) -> str | None:
+    name = getattr(part, "connection", None)
+    if not isinstance(name, Name):
+        return None
+    return session.resolve(name).id
+
+
+def _objects(*kinds: str) -> Callable[[EngineSession], Rows]:
+    def rows(session: EngineSession) -> Rows:
+        for item in session.engine.catalog.of_kind(*kinds):
+            type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
+            names = (item.id, item_oid(item), schema_id(item), item.name.item)
+            yield *names, type, OWNER_ID, cluster_id(item), PRIVILEGES
+
+    return rows
+
+
+def _columns(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind(*RELATIONS):
+        for place, column in enumerate(item.schema or (), start=1):
+            type = column.type
+            yield item.id, column.name, place, column.nullable, str(type), None, oid_of(type), modifier_of(type)
+
+
+def _tables(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("table", "system table"):
+        sql = item.create_sql or None
+        yield (
+            *(item.id, item_oid(item), schema_id(item), item.name.item, OWNER_ID, PRIVILEGES),
+            *(sql, redacted(session, item), item.facts.get("source")),
+        )
+
+
+def _views(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("view"):
+        yield (
+            *(item.id, item_oid(item), schema_id(item), item.name.item, definition(item), OWNER_ID, PRIVILEGES),
+            *(item.create_sql, redacted(session, item)),
+        )
+
+
+def _materialized_views(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("materialized view"):
+        yield (
+            *(item.id, item_oid(item), schema_id(item), item.name.item, CLUSTER_ID, definition(item), OWNER_ID),
+            *(PRIVILEGES, item.create_sql, redacted(session, item)),
+        )
+
+
+def _indexes(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("index"):
+        on = next(iter(sorted(item.depends_on)), None)
+        names = (item.id, item_oid(item), item.name.item, on, CLUSTER_ID, OWNER_ID)
+        yield (*names, item.create_sql, redacted(session, item))
+
+
+def _connections(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("connection"):
+        yield (
+            *(item.id, item_oid(item), schema_id(item), item.name.item, connection_type(item), OWNER_ID),
+            *(PRIVILEGES, item.create_sql, redacted(session, item)),
+        )
+
+
+def _kafka_connections(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("connection"):
+        if connection_type(item) == "kafka":
+            details = item.statement.details
+            topic = details.progress_topic or f"_materialize-progress-{session.engine.region}-{item.id}"
+            yield item.id, [broker.address for broker in details.brokers], topic
+
+
+def _secrets(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("secret"):
+        yield item.id, item_oid(item), schema_id(item), item.name.item, OWNER_ID, PRIVILEGES
+
+
+def _sources(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("source"):
+        ingest = getattr(item.statement, "ingest", None)
+        formats = getattr(ingest, "formats", None)
+        envelope = getattr(getattr(ingest, "envelope", None), "name", None)
+        is_main = "dead_letters_of" not in item.facts
+        yield (
+            *(item.id, item_oid(item), schema_id(item), item.name.item, source_type(item)),
+            *(connection_id(session, getattr(item.statement, "origin", None)), None),
+            *((envelope or "none").lower().split()[0] if is_main else "none",),
+            *(format_name(getattr(formats, "key", None)), format_name(getattr(formats, "value", None))),
+            *(cluster_id(item), OWNER_ID, PRIVILEGES, item.create_sql or None, redacted(session, item)),
+        )
+
+
+def _kafka_sources(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("source"):
+        if source_type(item) == "kafka":
+            origin = item.statement.origin
+            yield item.id, origin.group_id_prefix or "", origin.topic
+
+
+def _sinks(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("sink"):
+        target = item.statement.target
+        formats = getattr(target, "formats", None)
+        key = format_name(getattr(formats, "of_key", None)) if getattr(target, "key", None) is not None else None
+        value = format_name(getattr(formats, "value", None))
+        same = key is None or (key == value and key in ("avro", "json"))
+        envelope = getattr(getattr(target, "envelope", None), "name", None) or getattr(target, "mode", None)
+        yield (
+            *(item.id, item_oid(item), schema_id(item), item.name.item, sink_type(item)),
+            *(connection_id(session, target), None, None if envelope is None else str(envelope).lower()),
+            *(value if same else f"key-{key}-value-{value}", key, value, CLUSTER_ID, OWNER_ID),
+            *(item.create_sql, redacted(session, item)),
+        )
+
+
+def _kafka_sinks(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("sink"):
+        if sink_type(item) == "kafka":
+            yield item.id, item.statement.target.topic
+
+
+def _iceberg_sinks(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("sink"):
+        if sink_type(item) == "iceberg":
+            target: Any = item.statement.target
+            yield item.id, target.namespace, target.table
+
+
+def _schemas(session: EngineSession) -> Rows:
+    for name, (id, oid) in SCHEMAS.items():
+        yield id, oid, DATABASE_ID if id.startswith("u") else None, name, OWNER_ID, PRIVILEGES
+
+
+def _roles(session: EngineSession) -> Rows:
+    for role in session.engine.roles:
+        yield role.id, role.oid, role.name, role.inherit, role.login, role.superuser
+
+
+def function_rows() -> Iterator[tuple[int, str, tuple[SqlType, ...], SqlType, bool]]:
+    """OID, name, arguments, result, whether it is an aggregate; operators and our own helpers are not shown."""
+    for number, entry in enumerate([*(f for family in FAMILIES for f in family.FUNCTIONS), *AGGREGATES]):
+        if re.fullmatch(r"[a-z_][a-z0-9_]*", entry.name) and entry.name not in ("single", "fits", "field"):
+            yield FIRST_FUNCTION + number, entry.name, entry.arguments, entry.result, entry in AGGREGATES
+
+
+def pg_oid(type: SqlType) -> int:
+    """Of any type: anyelement."""
+    return 2283 if "t" in str(type).removesuffix("[]").split() else oid_of(type)
+
+
+def _functions(session: EngineSession) -> Rows:
+    for oid, name, arguments, result, _ in function_rows():
+        types = [f"s{pg_oid(argument)}" for argument in arguments]
+        yield f"s{oid}", oid, SCHEMAS["pg_catalog"][0], name, types, None, f"s{pg_oid(result)}", False, "s1"
+
+
+def _types(session: EngineSession) -> Rows:
+    for row in BASE_TYPES:
+        schema = SCHEMAS["mz_catalog" if row.oid >= 16384 else "pg_catalog"][0]
+        names = {"N": "numeric", "S": "string", "B": "boolean", "D": "date-time", "T": "timespan", "P": "pseudo"}
+        category = names.get(row.category, "user-defined")
+        yield f"s{row.oid}", row.oid, schema, row.name, category, "s1", PRIVILEGES, None, None
+        if row.array:
+            yield f"s{row.array}", row.array, schema, f"_{row.name}", "array", "s1", PRIVILEGES, None, None
+    for item in session.engine.catalog.of_kind("type"):
+        names_of = (item.id, item_oid(item), schema_id(item), item.name.item)
+        yield (*names_of, "user-defined", OWNER_ID, PRIVILEGES, item.create_sql, redacted(session, item))
+
+
+_OBJECT = "id text, oid oid, schema_id text, name text"
+_SQL = "create_sql text?, redacted_create_sql text?"
+_OWNER = "owner_id text, privileges text[]"
+
+TABLES: tuple[SystemTable, ...] = (
+    table(
+        "mz_catalog.mz_databases",
+        f"id text, oid oid, name text, {_OWNER}",
+        lambda _: [(DATABASE_ID, DATABASE_OID, DEFAULT_DATABASE, OWNER_ID, PRIVILEGES)],
+    ),
+    table("mz_catalog.mz_schemas", f"id text, oid oid, database_id text?, name text, {_OWNER}", _schemas),
+    table(
+        "mz_catalog.mz_objects",
+        f"{_OBJECT}, type text, owner_id text, cluster_id text?, privileges text[]",
+        _objects(*OBJECTS, "system table"),
+    ),
+    table(
+        "mz_catalog.mz_relations",
+        f"{_OBJECT}, type text, owner_id text, cluster_id text?, privileges text[]",
+        _objects(*RELATIONS),
+    ),
+    table(
+        "mz_catalog.mz_columns",
+        "id text, name text, position bigint, nullable boolean, type text, default text?, type_oid oid,"
+        " type_mod integer",
+        _columns,
+    ),
+    table("mz_catalog.mz_tables", f"{_OBJECT}, {_OWNER}, {_SQL}, source_id text?", _tables),
+    table("mz_catalog.mz_views", f"{_OBJECT}, definition text, {_OWNER}, {_SQL}", _views),
+    table(
+        "mz_catalog.mz_materialized_views",
+        f"{_OBJECT}, cluster_id text, definition text, {_OWNER}, {_SQL}",
+        _materialized_views,
+    ),
+    table(
+        "mz_catalog.mz_indexes",
+        f"id text, oid oid, name text, on_id text, cluster_id text, owner_id text, {_SQL}",
+        _indexes,
+    ),
+    empty(
+        "mz_catalog.mz_index_columns",
+        "index_id text, index_position bigint, on_position bigint?, on_expression text?, nullable boolean",
+    ),
+    table("mz_catalog.mz_connections", f"{_OBJECT}, type text, {_OWNER}, {_SQL}", _connections),
+    table(
+        "mz_catalog.mz_kafka_connections", "id text, brokers text[], sink_progress_topic text", _kafka_connections
+    ),
+    empty("mz_catalog.mz_ssh_tunnel_connections", "id text, public_key_1 text, public_key_2 text"),
+    table("mz_catalog.mz_secrets", f"{_OBJECT}, {_OWNER}", _secrets),
+    table(
+        "mz_catalog.mz_sources",
+        f"{_OBJECT}, type text, connection_id text?, size text?, envelope_type text?, key_format text?,"
+        f" value_format text?, cluster_id text?, {_OWNER}, {_SQL}",
+        _sources,
+    ),
+    *(
+        table(f"{schema}.mz_kafka_sources", "id text, group_id_prefix text, topic text", _kafka_sources)
+        for schema in ("mz_catalog", "mz_internal")
+    ),
+    table(
+        "mz_catalog.mz_sinks",
+        f"{_OBJECT}, type text, connection_id text?, size text?, envelope_type text?, format text?, key_format text?,"
+        f" value_format text?, cluster_id text, owner_id text, {_SQL}",
+        _sinks,
+    ),
+    table("mz_catalog.mz_kafka_sinks", "id text, topic text", _kafka_sinks),
+    table("mz_catalog.mz_iceberg_sinks", "id text, namespace text, table text", _iceberg_sinks),
+    table(
+        "mz_catalog.mz_clusters",
+        f"id text, name text, {_OWNER}, managed boolean, size text?, replication_factor integer?, disk boolean?,"
+        " availability_zones text list?, introspection_debugging boolean?, introspection_interval interval?",
+        lambda _: [
+            (CLUSTER_ID, DEFAULT_CLUSTER, OWNER_ID, PRIVILEGES, True, "local", 1, True, None, False, None)
+        ],
+    ),
+    table(
+        "mz_catalog.mz_cluster_replicas",
+        "id text, name text, cluster_id text, size text?, availability_zone text?, owner_id text, disk boolean?",
+        lambda _: [("u1", "r1", CLUSTER_ID, "local", None, OWNER_ID, True)],
+    ),
+    empty(
+        "mz_catalog.mz_cluster_replica_sizes",
+        "size text, processes bigint, workers bigint, cpu_nano_cores bigint, memory_bytes bigint, disk_bytes bigint?,"
+        " credits_per_hour numeric",
+    ),
+    table(
+        "mz_catalog.mz_roles",
+        "id text, oid oid, name text, inherit boolean, rolcanlogin boolean?, rolsuper boolean?",
+        _roles,
+    ),
+    empty("mz_catalog.mz_role_members", "role_id text, member text, grantor text"),
+    table("mz_catalog.mz_types", f"{_OBJECT}, category text, {_OWNER}, {_SQL}", _types),
+    table("mz_catalog.mz_base_types", "id text", lambda _: [(f"s{row.oid}",) for row in BASE_TYPES]),
+    table(
+        "mz_catalog.mz_array_types",
+        "id text, element_id text",
+        lambda _: [(f"s{row.array}", f"s{row.oid}") for row in BASE_TYPES if row.array],
+    ),
+    empty("mz_catalog.mz_list_types", "id text, element_id text"),
+    empty("mz_catalog.mz_map_types", "id text, key_id text, value_id text"),
+    empty("mz_catalog.mz_pseudo_types", "id text"),
+    table(
+        "mz_catalog.mz_functions",
+        "id text, oid oid, schema_id text, name text, argument_type_ids text[], variadic_argument_type_id text?,"
+        " return_type_id text?, returns_set boolean, owner_id text",
+        _functions,
+    ),
+    empty(
+        "mz_catalog.mz_audit_events",
+        "id bigint, event_type text, object_type text, details jsonb, user text?, occurred_at timestamptz",
+    ),
+)

@@ -1,0 +1,273 @@
+"""`mz_internal`: how everything is doing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from tailrace.catalog.items import DEFAULT_DATABASE, Item
+from tailrace.engine.system.contract import Rows, SystemTable, empty, table
+from tailrace.engine.system.identity import DATABASE_ID, schema_id
+from tailrace.engine.system.mz_catalog import (
+    OBJECTS,
+    cluster_id,
+    connection_type,
+    format_name,
+    sink_type,
+    source_type,
+)
+from tailrace.sources.kafka_upsert import UpsertSource
+from tailrace.ticks.status import Status
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+
+REPLICA_ID = "u1"
+
+
+def moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+
+
+def _details(status: Status, error: str | None, namespace: str) -> str | None:
+    """Where the error comes from, and what can be done."""
+    if error is None:
+        return None
+    details: dict[str, object] = {"hints": [status.hint] if status.hint else []}
+    details["namespaced"] = {namespace: status.error}
+    return json.dumps(details, sort_keys=True, separators=(",", ":"))
+
+
+def _namespaced(status: Status, namespace: str) -> str | None:
+    return None if status.error is None else f"{namespace}: {status.error}"
+
+
+def _namespace(item: Item) -> str:
+    if item.kind == "materialized view":
+        return "internal"
+    return source_type(item) if item.kind == "source" else sink_type(item)
+
+
+def _type(item: Item) -> str:
+    match item.kind:
+        case "sink":
+            return sink_type(item)
+        case "source":
+            return source_type(item)
+        case _:
+            return item.kind.replace(" ", "-")
+
+
+def _watched(session: EngineSession, kind: str) -> list[Item]:
+    return [item for item in session.engine.catalog.of_kind(kind) if "dead_letters_of" not in item.facts]
+
+
+def _statuses(kind: str) -> Callable[[EngineSession], Rows]:
+    def rows(session: EngineSession) -> Rows:
+        for item in _watched(session, kind):
+            status = session.engine.statuses.of(item.id)
+            changed = moment(status.changed_at) if status.changed_at else None
+            error = _namespaced(status, _namespace(item))
+            details = _details(status, error, _namespace(item))
+            yield item.id, item.name.item, _type(item), changed, status.status, error, details, error
+
+    return rows
+
+
+def _history(*kinds: str) -> Callable[[EngineSession], Rows]:
+    def rows(session: EngineSession) -> Rows:
+        seen = session.engine.seen
+        for id, status in session.engine.statuses.history():
+            item = seen.get(id)
+            if item is not None and item.kind in kinds and "dead_letters_of" not in item.facts:
+                namespace = _namespace(item)
+                error = _namespaced(status, namespace)
+                details = _details(status, error, namespace)
+                yield moment(status.changed_at), id, status.status, error, details, REPLICA_ID
+
+    return rows
+
+
+def _sink_statistics(session: EngineSession) -> Rows:
+    for delivery in list(session.engine.cluster.deliveries.values()):
+        counts = delivery.counts
+        if delivery.id.startswith("u"):
+            staged = counts.messages + counts.messages_refused
+            yield delivery.id, REPLICA_ID, staged, counts.messages, counts.bytes, counts.bytes
+
+
+def _source_statistics(session: EngineSession) -> Rows:
+    cluster = session.engine.cluster
+    for id, source in list(cluster.sources.items()):
+        read = cluster.log.position(id, cluster.done)
+        start = source.start()
+        received = sum(offset - start.get(partition, 0) for partition, offset in read.items())
+        known = cluster.known_ends.get(id, read)
+        indexed = cluster.inputs[id].traces()[0].rows if isinstance(source, UpsertSource) else 0
+        is_snapshot_done = cluster.done > 0
+        yield (
+            *(id, REPLICA_ID, received, 0, received, received, indexed, 0, None),
+            *(None, None, is_snapshot_done, sum(known.values()), sum(read.values())),
+        )
+
+
+def _dependencies(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind(*OBJECTS):
+        for other in sorted(item.depends_on):
+            yield item.id, other
+
+
+def _names(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind(*OBJECTS, "system table"):
+        type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
+        database = (DATABASE_ID, DEFAULT_DATABASE) if item.id.startswith("u") else (None, None)
+        yield item.id, item.name.item, type, schema_id(item), item.name.schema, *database, cluster_id(item)
+
+
+def _comments(session: EngineSession) -> Rows:
+    items = session.engine.catalog.items
+    for (id, place), comment in sorted(session.engine.storage.comments().items()):
+        if id in items:
+            yield id, items[id].kind.replace(" ", "-"), place or None, comment
+
+
+def _frontiers(session: EngineSession) -> Rows:
+    cluster = session.engine.cluster
+    for id, operator in list(cluster.inputs.items()):
+        yield id, cluster.readable_since(operator), cluster.frontier
+    for view in list(cluster.maintained.values()):
+        yield view.id, cluster.readable_since(view.root), view.frontier
+    for delivery in list(cluster.deliveries.values()):
+        if delivery.id.startswith("u"):
+            yield delivery.id, None, delivery.frontier
+
+
+def _lag(session: EngineSession) -> Rows:
+    cluster = session.engine.cluster
+    now = datetime.now(UTC).timestamp() * 1000
+    for id, _, frontier in _frontiers(session):
+        at = cluster.frontier if frontier == cluster.done else frontier  # nothing has changed since
+        yield id, (0, 0, max(int((now - at) * 1000), 0)) if at else None
+
+
+def _hydration(session: EngineSession) -> Rows:
+    for id, _, frontier in _frontiers(session):
+        yield id, REPLICA_ID, frontier > 0
+
+
+def _retention(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("table", "source", "materialized view"):
+        retain = getattr(item.statement, "retain_history", None)
+        yield item.id, "FOR", str(0 if retain is None else int(retain.length.total_seconds() * 1000))
+
+
+def _kafka_source_tables(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("table"):
+        topic = getattr(getattr(item.statement, "reference", None), "name", None)
+        ingest = getattr(item.statement, "ingest", None)
+        if topic is not None and ingest is not None:
+            formats = ingest.formats
+            names = (format_name(getattr(formats, "key", None)), format_name(getattr(formats, "value", None)))
+            yield item.id, str(topic), "none", *names
+
+
+def _aws_connections(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("connection"):
+        if connection_type(item) == "aws":
+            details = item.statement.details
+            external = f"mz_{session.engine.region}_{item.id}"
+            role = getattr(details, "assume_role_arn", None)
+            yield (
+                *(item.id, getattr(details, "endpoint", None), getattr(details, "region", None), None, None, None),
+                *(None, None, role, getattr(details, "assume_role_session_name", None)),
+                *(None, None if role is None else external, None),
+            )
+
+
+def _ticks(session: EngineSession) -> Rows:
+    for effort in list(session.engine.cluster.efforts):
+        yield effort.tick, effort.jobs, effort.seconds
+
+
+_STATUS = (
+    "id text, name text, type text, last_status_change_at timestamptz?, status text, error text?, details jsonb?,"
+    " reason text?"
+)
+"""`reason` is what one page of the documentation calls `error`."""
+_HISTORY = "status text, error text?, details jsonb?, replica_id text?"
+_SINK_STATISTICS = (
+    "id text, replica_id text?, messages_staged bigint, messages_committed bigint, bytes_staged bigint,"
+    " bytes_committed bigint"
+)
+_SOURCE_STATISTICS = (
+    "id text, replica_id text?, messages_received bigint, bytes_received bigint, updates_staged bigint,"
+    " updates_committed bigint, records_indexed bigint, bytes_indexed bigint, rehydration_latency interval?,"
+    " snapshot_records_known bigint?, snapshot_records_staged bigint?, snapshot_committed boolean,"
+    " offset_known bigint?, offset_committed bigint?"
+)
+
+TABLES: tuple[SystemTable, ...] = (
+    table("mz_internal.mz_sink_statuses", _STATUS, _statuses("sink")),
+    table("mz_internal.mz_source_statuses", _STATUS, _statuses("source")),
+    table("mz_internal.mz_materialized_view_statuses", _STATUS, _statuses("materialized view")),
+    table(
+        "mz_internal.mz_sink_status_history",
+        f"occurred_at timestamptz, sink_id text, {_HISTORY}",
+        _history("sink"),
+    ),
+    table(
+        "mz_internal.mz_source_status_history",
+        f"occurred_at timestamptz, source_id text, {_HISTORY}",
+        _history("source"),
+    ),
+    table(
+        "mz_internal.mz_status_history",
+        f"occurred_at timestamptz, id text, {_HISTORY}",
+        _history("sink", "source", "materialized view"),
+    ),
+    table("mz_internal.mz_sink_statistics", _SINK_STATISTICS, _sink_statistics),
+    table("mz_internal.mz_sink_statistics_raw", _SINK_STATISTICS, _sink_statistics),
+    table("mz_internal.mz_source_statistics", _SOURCE_STATISTICS, _source_statistics),
+    table(
+        "mz_internal.mz_aws_connections",
+        "id text, endpoint text?, region text?, access_key_id text?, access_key_id_secret_id text?,"
+        " secret_access_key_secret_id text?, session_token text?, session_token_secret_id text?,"
+        " assume_role_arn text?, assume_role_session_name text?, principal text?, external_id text?,"
+        " example_trust_policy jsonb?",
+        _aws_connections,
+    ),
+    table("mz_internal.mz_comments", "id text, object_type text, object_sub_id integer?, comment text", _comments),
+    table("mz_internal.mz_object_dependencies", "object_id text, referenced_object_id text", _dependencies),
+    table(
+        "mz_internal.mz_object_fully_qualified_names",
+        "id text, name text, object_type text, schema_id text, schema_name text, database_id text?,"
+        " database_name text?, cluster_id text?",
+        _names,
+    ),
+    empty(
+        "mz_internal.mz_object_lifetimes",
+        "id text, previous_id text?, object_type text, event_type text, occurred_at timestamptz",
+    ),
+    table(
+        "mz_internal.mz_frontiers",
+        "object_id text, read_frontier mz_timestamp?, write_frontier mz_timestamp?",
+        _frontiers,
+    ),
+    empty(
+        "mz_internal.mz_materialization_lag",
+        "object_id text, local_lag interval?, global_lag interval?, slowest_local_input_id text?,"
+        " slowest_global_input_id text?",
+    ),
+    table("mz_internal.mz_wallclock_global_lag", "object_id text, lag interval?", _lag),
+    table("mz_internal.mz_hydration_statuses", "object_id text, replica_id text, hydrated boolean", _hydration),
+    table("mz_internal.mz_history_retention_strategies", "id text, strategy text, value jsonb", _retention),
+    table(
+        "mz_internal.mz_kafka_source_tables",
+        "id text, topic text, envelope_type text, key_format text?, value_format text?",
+        _kafka_source_tables,
+    ),
+    table("mz_internal.mz_ticks", "tick mz_timestamp, jobs bigint, seconds double precision", _ticks),
+)
+"""`mz_ticks` is our own: what each of the last thousand ticks cost."""

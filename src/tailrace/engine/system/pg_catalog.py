@@ -1,0 +1,288 @@
+"""`pg_catalog`: the same objects as PostgreSQL's clients look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tailrace.catalog.items import DEFAULT_DATABASE, Item
+from tailrace.engine.system.contract import Rows, SystemTable, table
+from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, item_oid, schema_oid
+from tailrace.engine.system.mz_catalog import definition, function_rows, pg_oid
+from tailrace.engine.system.type_rows import BASE_TYPES
+from tailrace.types.core import ArrayOf, ListOf, SqlType
+from tailrace.types.postgres.oids import length_of, modifier_of, oid_of
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+
+RELKINDS = {
+    "table": "r", "source": "r", "view": "v", "materialized view": "m", "index": "i", "system table": "r",
+}  # fmt: skip
+CLASS_OIDS = {"pg_type": 1247, "pg_attribute": 1249, "pg_proc": 1255, "pg_class": 1259, "pg_database": 1262}
+CLASS_OIDS |= {"pg_namespace": 2615, "pg_authid": 1260, "pg_attrdef": 2604, "pg_constraint": 2606}
+"""Clients compare `classoid` with `'pg_class'::regclass`; these are PostgreSQL's numbers."""
+
+_ARRAY_IN, _OTHER_IN = 750, 46
+
+
+def class_oid(item: Item) -> int:
+    """A relation's OID as pg_class has it."""
+    if item.kind == "system table" and item.name.schema == "pg_catalog":
+        return CLASS_OIDS.get(item.name.item, item_oid(item))
+    return item_oid(item)
+
+
+def owner_oid(session: EngineSession) -> int:
+    return next(role.oid for role in session.engine.roles if role.name == "materialize")
+
+
+def relations(session: EngineSession) -> Iterator[Item]:
+    return session.engine.catalog.of_kind(*RELKINDS)
+
+
+def _class(session: EngineSession) -> Rows:
+    owner = owner_oid(session)
+    indexed = {id for item in session.engine.catalog.of_kind("index") for id in item.depends_on}
+    for item in relations(session):
+        kind = RELKINDS[item.kind]
+        columns = len(item.schema or ())
+        yield (
+            *(class_oid(item), item.name.item, schema_oid(item), 0, 0, owner, 0, 0, class_oid(item), 0),
+            *(0, -1.0, 0, item.id in indexed, False, "p", kind, columns, 0, False, False, False),
+            *(False, False, True, "d", False, False, None, None, None),
+        )
+
+
+def _attributes(session: EngineSession) -> Rows:
+    for item in relations(session):
+        for place, column in enumerate(item.schema or (), start=1):
+            type = column.type
+            yield (
+                *(class_oid(item), column.name, oid_of(type), -1, length_of(type), place, modifier_of(type)),
+                *(_dimensions(type), not column.nullable, False, False, "", "", False, True, 0, 0),
+                *("p" if length_of(type) > 0 else "x", "", None, None, None),
+            )
+
+
+def _dimensions(type: SqlType) -> int:
+    return 1 if isinstance(type, ArrayOf | ListOf) else 0
+
+
+def _types(session: EngineSession) -> Rows:
+    owner = owner_oid(session)
+    for row in BASE_TYPES:
+        schema = SCHEMAS["mz_catalog" if row.oid >= 16384 else "pg_catalog"][1]
+        kind = "p" if row.category == "P" else "b"
+        rest = (False, 0, -1, 0, 0, None)
+        yield (
+            *(row.oid, row.name, schema, owner, row.length, row.length in (1, 2, 4, 8), kind, row.category, False),
+            *(True, ",", 0, 0, 0, row.array, _OTHER_IN, _OTHER_IN, _OTHER_IN, _OTHER_IN, *rest, None, None),
+        )
+        if row.array:
+            yield (
+                *(row.array, f"_{row.name}", schema, owner, -1, False, "b", "A", False, True, ",", 0, 0, row.oid),
+                *(0, _ARRAY_IN, _ARRAY_IN, _ARRAY_IN, _ARRAY_IN, *rest, None, None),
+            )
+
+
+def _functions(session: EngineSession) -> Rows:
+    owner = owner_oid(session)
+    for oid, name, arguments, result, aggregate in function_rows():
+        types = [pg_oid(argument) for argument in arguments]
+        yield (
+            *(oid, name, SCHEMAS["pg_catalog"][1], owner, 12, 1.0, 0.0, 0, "a" if aggregate else "f", aggregate),
+            *(False, False, False, True, False, "i", "u", len(types), 0, pg_oid(result)),
+            *(types, None, None, None, None, "", None, None),
+        )
+
+
+def _descriptions(session: EngineSession) -> Rows:
+    items = session.engine.catalog.items
+    for (id, place), comment in sorted(session.engine.storage.comments().items()):
+        if id in items:
+            yield class_oid(items[id]), CLASS_OIDS["pg_class"], place, comment
+
+
+def _roles(session: EngineSession) -> Rows:
+    for role in session.engine.roles:
+        yield (
+            *(role.oid, role.name, role.superuser, role.inherit, role.superuser, role.superuser, role.login, False),
+            *(-1, "********", None, False, None),
+        )
+
+
+def _users(session: EngineSession) -> Rows:
+    for role in session.engine.roles:
+        if role.login:
+            yield role.name, role.oid, role.superuser, role.superuser, False, False, "********", None, None
+
+
+def _settings(session: EngineSession) -> Rows:
+    for name, value in session.variables.all():
+        yield name, value, None, "Settings", "", None, "user", "string", "session", None, None, None, value, value
+
+
+def _tables(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("table", "source", "system table"):
+        yield item.name.schema, item.name.item, "materialize", None, False, False, False, False
+
+
+def _views(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("view"):
+        yield item.name.schema, item.name.item, "materialize", definition(item)
+
+
+def _matviews(session: EngineSession) -> Rows:
+    for item in session.engine.catalog.of_kind("materialized view"):
+        yield item.name.schema, item.name.item, "materialize", None, False, True, definition(item)
+
+
+def _indexes(session: EngineSession) -> Rows:
+    items = session.engine.catalog.items
+    for item in session.engine.catalog.of_kind("index"):
+        for on in item.depends_on & items.keys():
+            yield item.name.schema, items[on].name.item, item.name.item, None, item.create_sql
+
+
+def _index(session: EngineSession) -> Rows:
+    items = session.engine.catalog.items
+    for item in session.engine.catalog.of_kind("index"):
+        for on in sorted(item.depends_on & items.keys()):
+            yield (
+                *(item_oid(item), class_oid(items[on]), 0, 0, False, False, False, True, False, True, False, True),
+                *(True, False, [], [], [], [], None, None),
+            )
+
+
+_ROLE_COLUMNS = (
+    "oid oid, rolname text, rolsuper boolean, rolinherit boolean, rolcreaterole boolean, rolcreatedb boolean,"
+    " rolcanlogin boolean, rolreplication boolean, rolconnlimit integer, rolpassword text?, rolvaliduntil timestamptz?,"
+    " rolbypassrls boolean, rolconfig text[]?"
+)
+_TYPE_COLUMNS = (
+    "oid oid, typname text, typnamespace oid, typowner oid, typlen smallint, typbyval boolean, typtype text,"
+    " typcategory text, typispreferred boolean, typisdefined boolean, typdelim text, typrelid oid, typsubscript oid,"
+    " typelem oid, typarray oid, typinput oid, typoutput oid, typreceive oid, typsend oid, typnotnull boolean,"
+    " typbasetype oid, typtypmod integer, typndims integer, typcollation oid, typdefault text?, typacl text[]?,"
+    " typdefaultbin text?"
+)
+
+TABLES: tuple[SystemTable, ...] = (
+    table(
+        "pg_catalog.pg_namespace",
+        "oid oid, nspname text, nspowner oid, nspacl text[]?",
+        lambda session: [(oid, name, owner_oid(session), None) for name, (_, oid) in SCHEMAS.items()],
+    ),
+    table(
+        "pg_catalog.pg_class",
+        "oid oid, relname text, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid,"
+        " reltablespace oid, relfilenode oid, relpages integer, relallvisible integer, reltuples real,"
+        " reltoastrelid oid, relhasindex boolean, relisshared boolean, relpersistence text, relkind text,"
+        " relnatts smallint, relchecks smallint, relhasrules boolean, relhastriggers boolean, relhassubclass boolean,"
+        " relrowsecurity boolean, relforcerowsecurity boolean, relispopulated boolean, relreplident text,"
+        " relispartition boolean, relhasoids boolean, relacl text[]?, reloptions text[]?, relpartbound text?",
+        _class,
+    ),
+    table(
+        "pg_catalog.pg_attribute",
+        "attrelid oid, attname text, atttypid oid, attstattarget integer, attlen smallint, attnum smallint,"
+        " atttypmod integer, attndims integer, attnotnull boolean, atthasdef boolean, atthasmissing boolean,"
+        " attidentity text, attgenerated text, attisdropped boolean, attislocal boolean, attinhcount integer,"
+        " attcollation oid, attstorage text, attcompression text, attacl text[]?, attoptions text[]?,"
+        " attfdwoptions text[]?",
+        _attributes,
+    ),
+    table("pg_catalog.pg_type", _TYPE_COLUMNS, _types),
+    table(
+        "pg_catalog.pg_index",
+        "indexrelid oid, indrelid oid, indnatts smallint, indnkeyatts smallint, indisunique boolean,"
+        " indisprimary boolean, indisexclusion boolean, indimmediate boolean, indisclustered boolean,"
+        " indisvalid boolean, indcheckxmin boolean, indisready boolean, indislive boolean, indisreplident boolean,"
+        " indkey smallint[], indcollation oid[], indclass oid[], indoption smallint[], indexprs text?, indpred text?",
+        _index,
+    ),
+    table(
+        "pg_catalog.pg_database",
+        "oid oid, datname text, datdba oid, encoding integer, datlocprovider text, datistemplate boolean,"
+        " datallowconn boolean, datconnlimit integer, datcollate text, datctype text, dattablespace oid,"
+        " daticulocale text?, datacl text[]?",
+        lambda session: [
+            (DATABASE_OID, DEFAULT_DATABASE, owner_oid(session), 6, "c", False, True, -1, "C", "C", 0, None, None)
+        ],
+    ),
+    table(
+        "pg_catalog.pg_proc",
+        "oid oid, proname text, pronamespace oid, proowner oid, prolang oid, procost real, prorows real,"
+        " provariadic oid, prokind text, proisagg boolean, proiswindow boolean, prosecdef boolean,"
+        " proleakproof boolean, proisstrict boolean, proretset boolean, provolatile text, proparallel text,"
+        " pronargs smallint, pronargdefaults smallint, prorettype oid, proargtypes oid[], proallargtypes oid[]?,"
+        " proargmodes text[]?, proargnames text[]?, proargdefaults text?, prosrc text,"
+        " proconfig text[]?, proacl text[]?",
+        _functions,
+    ),
+    table(
+        "pg_catalog.pg_description", "objoid oid, classoid oid, objsubid integer, description text", _descriptions
+    ),
+    table(
+        "pg_catalog.pg_settings",
+        "name text, setting text, unit text?, category text, short_desc text, extra_desc text?, context text,"
+        " vartype text, source text, min_val text?, max_val text?, enumvals text[]?, boot_val text, reset_val text",
+        _settings,
+    ),
+    table("pg_catalog.pg_roles", _ROLE_COLUMNS, _roles),
+    table("pg_catalog.pg_authid", _ROLE_COLUMNS, _roles),
+    table(
+        "pg_catalog.pg_user",
+        "usename text, usesysid oid, usecreatedb boolean, usesuper boolean, userepl boolean, usebypassrls boolean,"
+        " passwd text?, valuntil timestamptz?, useconfig text[]?",
+        _users,
+    ),
+    table(
+        "pg_catalog.pg_tables",
+        "schemaname text, tablename text, tableowner text, tablespace text?, hasindexes boolean, hasrules boolean,"
+        " hastriggers boolean, rowsecurity boolean",
+        _tables,
+    ),
+    table("pg_catalog.pg_views", "schemaname text, viewname text, viewowner text, definition text", _views),
+    table(
+        "pg_catalog.pg_matviews",
+        "schemaname text, matviewname text, matviewowner text, tablespace text?, hasindexes boolean,"
+        " ispopulated boolean, definition text",
+        _matviews,
+    ),
+    table(
+        "pg_catalog.pg_indexes",
+        "schemaname text, tablename text, indexname text, tablespace text?, indexdef text",
+        _indexes,
+    ),
+    table(
+        "pg_catalog.pg_collation",
+        "oid oid, collname text, collnamespace oid, collowner oid, collprovider text, collisdeterministic boolean,"
+        " collencoding integer, collcollate text, collctype text, colliculocale text?, collversion text?",
+        lambda session: [
+            (oid, name, SCHEMAS["pg_catalog"][1], owner_oid(session), "c", True, -1, locale, locale, None, None)
+            for oid, name, locale in ((100, "default", ""), (950, "C", "C"))
+        ],
+    ),
+    table(
+        "pg_catalog.pg_language",
+        "oid oid, lanname text, lanowner oid, lanispl boolean, lanpltrusted boolean",
+        lambda session: [(12, "internal", owner_oid(session), False, False)],
+    ),
+    table(
+        "pg_catalog.pg_tablespace",
+        "oid oid, spcname text, spcowner oid, spcacl text[]?, spcoptions text[]?",
+        lambda session: [(1663, "pg_default", owner_oid(session), None, None)],
+    ),
+    table(
+        "pg_catalog.pg_timezone_names",
+        "name text, abbrev text, utc_offset interval, is_dst boolean",
+        lambda _: [("UTC", "UTC", (0, 0, 0), False)],
+    ),
+    table(
+        "pg_catalog.pg_timezone_abbrevs",
+        "abbrev text, utc_offset interval, is_dst boolean",
+        lambda _: [("UTC", (0, 0, 0), False)],
+    ),
+)

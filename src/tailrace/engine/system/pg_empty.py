@@ -1,0 +1,127 @@
+"""Relations of `pg_catalog` that clients look into and where there is never anything: with the right column names."""
+
+from __future__ import annotations
+
+from tailrace.engine.system.contract import SystemTable, empty
+
+TABLES: tuple[SystemTable, ...] = (
+    empty("pg_catalog.pg_attrdef", "oid oid, adrelid oid, adnum smallint, adbin text, adsrc text"),
+    empty("pg_catalog.pg_shdescription", "objoid oid, classoid oid, description text"),
+    empty(
+        "pg_catalog.pg_constraint",
+        "oid oid, conname text, connamespace oid, contype text, condeferrable boolean, condeferred boolean, "
+        "convalidated boolean, conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, "
+        "confupdtype text, confdeltype text, confmatchtype text, conislocal boolean, coninhcount integer, "
+        "connoinherit boolean, conkey smallint[]?, confkey smallint[]?, conpfeqop oid[]?, conppeqop oid[]?, "
+        "conffeqop oid[]?, confdelsetcols smallint[]?, conexclop oid[]?, conbin text?",
+    ),
+    empty(
+        "pg_catalog.pg_auth_members",
+        "oid oid, roleid oid, member oid, grantor oid, admin_option boolean, inherit_option boolean, "
+        "set_option boolean",
+    ),
+    empty("pg_catalog.pg_enum", "oid oid, enumtypid oid, enumsortorder real, enumlabel text"),
+    empty(
+        "pg_catalog.pg_range",
+        "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, rngcanonical oid, "
+        "rngsubdiff oid",
+    ),
+    empty("pg_catalog.pg_am", "oid oid, amname text, amhandler oid, amtype text"),
+    empty(
+        "pg_catalog.pg_depend",
+        "classid oid, objid oid, objsubid integer, refclassid oid, refobjid oid, refobjsubid integer, "
+        "deptype text",
+    ),
+    empty("pg_catalog.pg_inherits", "inhrelid oid, inhparent oid, inhseqno integer, inhdetachpending boolean"),
+    empty(
+        "pg_catalog.pg_policy",
+        "oid oid, polname text, polrelid oid, polcmd text, polpermissive boolean, polroles oid[], polqual text?, "
+        "polwithcheck text?",
+    ),
+    empty(
+        "pg_catalog.pg_trigger",
+        "oid oid, tgrelid oid, tgparentid oid, tgname text, tgfoid oid, tgtype smallint, tgenabled text, "
+        "tgisinternal boolean, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable boolean, "
+        "tginitdeferred boolean, tgnargs smallint, tgattr smallint[], tgargs bytea, tgqual text?",
+    ),
+    empty(
+        "pg_catalog.pg_event_trigger",
+        "oid oid, evtname text, evtevent text, evtowner oid, evtfoid oid, evtenabled text, "
+        "evttags text[]?",
+    ),
+    empty(
+        "pg_catalog.pg_rewrite",
+        "oid oid, rulename text, ev_class oid, ev_type text, ev_enabled text, is_instead boolean",
+    ),
+    empty(
+        "pg_catalog.pg_extension",
+        "oid oid, extname text, extowner oid, extnamespace oid, extrelocatable boolean, extversion text",
+    ),
+    empty(
+        "pg_catalog.pg_locks",
+        "locktype text, database oid?, relation oid?, pid integer?, mode text, granted boolean",
+    ),
+    empty("pg_catalog.pg_aggregate", "aggfnoid oid, aggkind text, aggnumdirectargs smallint"),
+    empty(
+        "pg_catalog.pg_operator",
+        "oid oid, oprname text, oprnamespace oid, oprowner oid, oprkind text, oprcanmerge boolean, "
+        "oprcanhash boolean, oprleft oid, oprright oid, oprresult oid, oprcode oid",
+    ),
+    empty("pg_catalog.pg_opclass", "oid oid, opcmethod oid, opcname text, opcnamespace oid, opcdefault boolean"),
+    empty("pg_catalog.pg_opfamily", "oid oid, opfmethod oid, opfname text, opfnamespace oid"),
+    empty(
+        "pg_catalog.pg_sequence",
+        "seqrelid oid, seqtypid oid, seqstart bigint, seqincrement bigint, seqmax bigint, seqmin bigint, "
+        "seqcache bigint, seqcycle boolean",
+    ),
+    empty("pg_catalog.pg_sequences", "schemaname text, sequencename text, sequenceowner text"),
+    empty("pg_catalog.pg_foreign_table", "ftrelid oid, ftserver oid, ftoptions text[]?"),
+    empty("pg_catalog.pg_foreign_server", "oid oid, srvname text, srvowner oid, srvfdw oid, srvoptions text[]?"),
+    empty(
+        "pg_catalog.pg_foreign_data_wrapper",
+        "oid oid, fdwname text, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl text[]?, "
+        "fdwoptions text[]?",
+    ),
+    empty(
+        "pg_catalog.pg_publication",
+        "oid oid, pubname text, pubowner oid, puballtables boolean, pubinsert boolean, pubupdate boolean, "
+        "pubdelete boolean, pubtruncate boolean, pubviaroot boolean",
+    ),
+    empty("pg_catalog.pg_publication_rel", "oid oid, prpubid oid, prrelid oid, prqual text?, prattrs smallint[]?"),
+    empty("pg_catalog.pg_publication_namespace", "oid oid, pnpubid oid, pnnspid oid"),
+    empty("pg_catalog.pg_subscription", "oid oid, subdbid oid, subname text, subowner oid, subenabled boolean"),
+    empty(
+        "pg_catalog.pg_statistic_ext",
+        "oid oid, stxrelid oid, stxname text, stxnamespace oid, stxowner oid, stxstattarget integer, "
+        "stxkeys smallint[], stxkind text[]",
+    ),
+    empty("pg_catalog.pg_partitioned_table", "partrelid oid, partstrat text, partnatts smallint"),
+    empty(
+        "pg_catalog.pg_default_acl",
+        "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype text, defaclacl text[]",
+    ),
+    empty("pg_catalog.pg_db_role_setting", "setdatabase oid, setrole oid, setconfig text[]"),
+    empty(
+        "pg_catalog.pg_cast",
+        "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext text, castmethod text",
+    ),
+    empty(
+        "pg_catalog.pg_conversion",
+        "oid oid, conname text, connamespace oid, conowner oid, conforencoding integer, contoencoding integer,"
+        " conproc oid, condefault boolean",
+    ),
+    empty(
+        "pg_catalog.pg_prepared_xacts",
+        "transaction bigint, gid text, prepared timestamptz, owner text, database text",
+    ),
+    empty(
+        "pg_catalog.pg_stat_activity",
+        "datid oid?, datname text?, pid integer, usename text?, application_name text, client_addr text?, "
+        "state text?, query text",
+    ),
+    empty("pg_catalog.pg_user_mappings", "umid oid, srvid oid, srvname text, umuser oid, usename text"),
+    empty("pg_catalog.pg_ts_config", "oid oid, cfgname text, cfgnamespace oid, cfgowner oid, cfgparser oid"),
+    empty("pg_catalog.pg_ts_dict", "oid oid, dictname text, dictnamespace oid, dictowner oid, dicttemplate oid"),
+    empty("pg_catalog.pg_ts_parser", "oid oid, prsname text, prsnamespace oid"),
+    empty("pg_catalog.pg_ts_template", "oid oid, tmplname text, tmplnamespace oid"),
+)
