@@ -59,6 +59,10 @@ class Catalog:
             item = self.named(name)
             if item is not None:
                 return item
+        # A name without quotes has lost its case; Flink's tables keep theirs.
+        for name in self.by_name:
+            if (name.schema, name.item.lower()) == (full.schema, full.item):
+                return self.items[self.by_name[name]]
         near = self.similar(full.item, tuple(name.item for name in self.by_name if name.schema == full.schema))
         raise UnknownObject(
             f"unknown catalog item '{'.'.join(parts)}'",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tailrace.engine import flink_tables
 from tailrace.engine.system.registry import view_of
 from tailrace.errors import SqlError, Unavailable
 from tailrace.ivm.dataflow import traces
@@ -42,6 +43,7 @@ def text_of(engine: Engine, node: Node, t: Tick) -> str:
 def wait_until_filled(engine: Engine, node: Node) -> None:
     """Until every relation of the query has content.  Raises its error if one stands still."""
     wanted = [relation for relation in sorted(scans(node)) if not relation.startswith("s")]
+    flink_tables.begin(engine, wanted)
     engine.cluster.wait_until_ready(wanted, _WAIT_SECONDS)
     for id in wanted:
         status = engine.statuses.of(id)

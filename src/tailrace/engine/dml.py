@@ -9,18 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.catalog.items import Item
-from tailrace.engine import queries
+from tailrace.engine import flink_tables, queries
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.context import Arguments
 from tailrace.engine.define import scan_of
 from tailrace.engine.rows import arrow_schema
-from tailrace.errors import NotNullViolation, SqlError, UnknownColumn
+from tailrace.errors import NotNullViolation, NotSupported, SqlError, UnknownColumn
 from tailrace.plan.bind import BoundQuery, assign, bind_scalar
 from tailrace.plan.expressions import Expression, Literal, Ref
 from tailrace.plan.nodes import Filter, Node, Project
 from tailrace.plan.parse import parse_expression
 from tailrace.plan.walk import scans
-from tailrace.sql.names import QueryText
+from tailrace.sql.names import Name, QueryText
 from tailrace.types.core import BIGINT, BOOLEAN, Column, SqlType
 
 if TYPE_CHECKING:
@@ -71,8 +71,20 @@ def _value(session: EngineSession, table: Item, place: int, given: dict[str, int
     return assign(bind_scalar(parse_expression(default.text), (), session.engine.catalog), column.type)
 
 
+def changeable(session: EngineSession, name: Name, verb: str) -> Item:
+    """A table whose rows are ours."""
+    table = session.resolve(name, "table")
+    if flink_tables.is_flink(table):
+        raise NotSupported(
+            f"{verb} of a Kafka table not supported",
+            detail=f'What is in "{table.name.item}" is what is in its topic, where nothing can be changed.',
+            position=name.position,
+        )
+    return table
+
+
 def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> int:
-    table = session.resolve(statement.table, "table")
+    table = changeable(session, statement.table, "INSERT")
     bound = plan_insert(session, statement, [type for type, _ in arguments])
     wait_until_filled(session.engine, bound.node)
     if session.transaction is not None:
@@ -109,7 +121,7 @@ def new_rows(session: EngineSession, table: Item, statement: Insert, weight: int
 
 def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> int:
     session.refuse_in_transaction("DELETE")
-    table = session.resolve(statement.table, "table")
+    table = changeable(session, statement.table, "DELETE")
     rows = _selected(session, table, statement.where)
     bound = _whole(rows)
     wait_until_filled(session.engine, bound.node)
@@ -119,7 +131,7 @@ def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> i
 def update(session: EngineSession, statement: Update, arguments: Arguments) -> int:
     """The rows of the condition leave as they were and come back as they are set, at the same tick."""
     session.refuse_in_transaction("UPDATE")
-    table = session.resolve(statement.table, "table")
+    table = changeable(session, statement.table, "UPDATE")
     assert table.schema is not None
     changed = {each.column: each for each in statement.assignments}
     for each in statement.assignments:

@@ -26,6 +26,7 @@ from tailrace.catalog.database import Database, temporary_directory
 from tailrace.catalog.items import Item
 from tailrace.catalog.roles import BUILT_IN, Role
 from tailrace.catalog.storage import Storage
+from tailrace.engine import flink_tables
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
@@ -100,6 +101,9 @@ class Engine:
     def add(self, *items: Item, secret: Secret | None = None, instead_of: Iterable[str] = ()) -> None:
         """Makes items exist instead of others: in the catalog, durably, all or none; then in the tick loop."""
         gone = set(instead_of)
+        for item in items:
+            if item.kind in ("materialized view", "sink"):
+                flink_tables.begin(self, item.depends_on)
         with self.lock:
             catalog = self.catalog.without(gone)
             for item in items:
@@ -166,7 +170,8 @@ class Engine:
 
     def has_unbounded_inputs(self) -> bool:
         """Something outside may still bring new rows."""
-        return bool(self.cluster.sources)
+        log, last = self.cluster.log, self.loop.clock.last
+        return any(not source.is_done(log.position(id, last)) for id, source in list(self.cluster.sources.items()))
 
     def settle(self) -> None:
         """Waits for one more tick and what it leaves behind: whatever was said before is done, sinks included."""

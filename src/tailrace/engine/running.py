@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.catalog.storage import Stored
-from tailrace.engine import sinks, sources
+from tailrace.engine import flink_tables, sinks, sources
 from tailrace.engine.define import Identity, scan_of
 from tailrace.errors import InternalError
 from tailrace.plan.walk import scans
@@ -31,6 +32,7 @@ class Running:
         self._engine = engine
         self.frontiers: Frontiers = {}
         self.offsets = sources.SharedOffsets()
+        self.beginning = threading.Lock()  # held while a table of Flink's is read for the first time
 
     def restore(self, stored: Stored) -> Item:
         """The item of a stored CREATE statement: parsed and planned again."""
@@ -51,6 +53,9 @@ class Running:
         if retain is not None and item.kind in ("table", "source", "materialized view"):
             self._engine.cluster.retained[item.id] = int(retain.length.total_seconds() * 1000)
         match item.kind:
+            case "table" if flink_tables.is_flink(item):
+                if "start" in item.facts:  # else nobody reads it yet
+                    self._start_source(item)
             case "table":
                 self._start_table(item)
             case "source":
@@ -74,6 +79,8 @@ class Running:
         cluster = engine.cluster
         if "dead_letters_of" in item.facts:
             owner = item.facts["dead_letters_of"]
+            if owner not in cluster.sources:
+                return  # nobody reads it yet
             log = cluster.sources[owner]
             cluster.inputs[item.id] = LogInput(
                 node=scan,
@@ -84,7 +91,8 @@ class Running:
                 positions=owner,
             )
             return
-        source = sources.open_source(engine, item, self.offsets)
+        opening = flink_tables.open_table if flink_tables.is_flink(item) else sources.open_source
+        source = opening(engine, item, self.offsets)
         cluster.sources[item.id] = source
         engine.statuses.note(item.id, "starting")
         if not engine.log.position(item.id, Tick(1)):

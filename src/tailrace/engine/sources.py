@@ -50,12 +50,12 @@ class SharedOffsets:
     """One question for end offsets per connection, however many sources it has."""
 
     def __init__(self) -> None:
-        self._by_connection: dict[str, LatestOffsets] = {}
+        self._by_connection: dict[KafkaConnection, LatestOffsets] = {}
 
     def of(self, connection: KafkaConnection) -> LatestOffsets:
-        if connection.id not in self._by_connection:
-            self._by_connection[connection.id] = LatestOffsets(connection)
-        return self._by_connection[connection.id]
+        if connection not in self._by_connection:
+            self._by_connection[connection] = LatestOffsets(connection)
+        return self._by_connection[connection]
 
     def close(self) -> None:
         self._by_connection.clear()

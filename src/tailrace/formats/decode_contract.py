@@ -24,10 +24,16 @@ class Decoded:
 
     `error` is the reason why the bytes cannot be decoded, or NULL; without one, every message can be.  Where
     it is not NULL, `columns` may hold anything, but must not fail.
+
+    `once`: what the texts mention by name, each computed once a message; a later one may mention an earlier one.
+    `rows`: for a format whose messages are changes: the name among `once` of an array of structs, one a row; the
+    columns are then over `row`, one of these, and its field `w` is the row's weight.  Without it, a message is one row.
     """
 
     columns: tuple[str, ...]
     error: str | None
+    once: tuple[tuple[str, str], ...] = ()
+    rows: str | None = None
 
 
 class Decoder(Protocol):

@@ -59,6 +59,13 @@ class Topics:
                 return None
             raise self._failure(error, f'looking for topic "{topic}"', topic, "Describe") from error
 
+    def names(self) -> list[str]:
+        """All topics that may be seen."""
+        try:
+            return list(self.client.list_topics(timeout=_ANSWER_SECONDS).topics)
+        except KafkaException as error:
+            raise self._failure(error, "looking for topics", "*", "Describe") from error
+
     def config(self, topic: str) -> dict[str, str]:
         """The settings of a topic, defaults included."""
         resource = ConfigResource(ResourceType.TOPIC, topic)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tailrace.kafka.connection import KafkaConnection
+from tailrace.kafka.java_properties import SHARED
 from tailrace.secret import Secret
 
 _SECRET_NAMES = ("password", "jaas", "key.pem", "keystore.key", "certificate", "ca.pem", "sasl.username")
@@ -35,8 +36,10 @@ class Properties(dict[str, str | int | float | bool]):
 
 def librdkafka_properties(connection: KafkaConnection) -> Properties:
     """What `confluent_kafka.Producer`, `Consumer` and `AdminClient` need to reach the cluster."""
+    given = {name: value for name, value in connection.properties if name in SHARED}
     return Properties(
-        _given(
+        given
+        | _given(
             {
                 "bootstrap.servers": ",".join(connection.brokers),
                 "security.protocol": connection.security_protocol,
@@ -64,7 +67,8 @@ def spark_options(connection: KafkaConnection) -> Properties:
         "ssl.truststore.type": "PEM" if connection.ssl_certificate_authority else None,
         "ssl.truststore.certificates": connection.ssl_certificate_authority,
     }
-    return Properties({f"kafka.{name}": value for name, value in _given(java).items()})
+    every = dict(connection.properties) | _given(java)
+    return Properties({f"kafka.{name}": value for name, value in every.items()})
 
 
 def redacted(text: str, connection: KafkaConnection) -> str:

@@ -23,3 +23,4 @@ class KafkaConnection:
     ssl_certificate_authority: Secret | None = None
     progress_topic: str  # the default is filled in: _materialize-progress-{region}-{connection}
     progress_topic_replication_factor: int | None = None
+    properties: tuple[tuple[str, str], ...] = ()  # of clients, by the names that Java's have

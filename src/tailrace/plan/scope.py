@@ -28,7 +28,12 @@ class Field:
     qualified_only: bool = False
 
     def answers_to(self, qualifier: tuple[str, ...]) -> bool:
-        return self.relation[-len(qualifier) :] == qualifier
+        mine = self.relation[-len(qualifier) :]
+        return mine == qualifier or tuple(part.lower() for part in mine) == qualifier
+
+    def is_called(self, name: str, *, folded: bool) -> bool:
+        """`folded`: a name without quotes, which has lost its case, may also mean a column that has capitals."""
+        return self.name == name or (folded and self.name.lower() == name)
 
 
 @dataclass(slots=True)
@@ -55,11 +60,11 @@ class Scope:
 
     def find(self, parts: Sequence[str], position: int | None) -> Ref | None:
         *qualifier, name = parts
-        matches = [
-            f
-            for f in self.fields
-            if f.name == name and (f.answers_to(tuple(qualifier)) if qualifier else not f.qualified_only)
+        candidates = [
+            f for f in self.fields if (f.answers_to(tuple(qualifier)) if qualifier else not f.qualified_only)
         ]
+        matches = [f for f in candidates if f.is_called(name, folded=False)]
+        matches = matches or [f for f in candidates if f.is_called(name, folded=True)]
         if not matches:
             return None
         if len({f.index for f in matches}) > 1:

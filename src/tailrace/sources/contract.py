@@ -37,6 +37,9 @@ class Log(Protocol):
     def commit(self, position: Offsets) -> None:
         """Tells the outside how far we are, for people to look at.  Never fails, never waits."""
 
+    def is_done(self, position: Offsets) -> bool:
+        """Nothing can ever come after this position: reading was told where to end."""
+
     def close(self) -> None: ...
 
 

@@ -20,22 +20,30 @@ from tailrace.sources.kafka_definition import (
     BadMessages,
     Envelope,
     IncludeHeader,
+    IncludeHeaderMap,
     IncludeHeaders,
+    IncludeLeaderEpoch,
     IncludeOffset,
     IncludePartition,
     IncludeTimestamp,
+    IncludeTimestampType,
+    IncludeTopic,
     KafkaSourceDefinition,
     Metadata,
     key_columns,
+    message_schema,
     source_schema,
 )
 from tailrace.types.core import JSONB, Column
 from tailrace.types.spark import spark_type
 
 RAW = "key binary, value binary, partition int, offset bigint, timestamp timestamp_ntz"
-"""The columns of a raw view, as Spark DDL."""
+"""The columns that every raw view has, as Spark DDL."""
 
-RAW_WITH_HEADERS = RAW + ", headers array<struct<key:string,value:binary>>"
+_SOMETIMES = {
+    "headers": "headers array<struct<key:string,value:binary>>",
+    "timestamp_type": "timestamp_type int",
+}
 
 _MARK = ("TAILRACE<22000:", ">TAILRACE")  # by which plan/data_errors.py knows an error of ours
 
@@ -47,8 +55,22 @@ NO_KEY = (
 )
 
 
-def needs_headers(definition: KafkaSourceDefinition) -> bool:
-    return any(isinstance(item, IncludeHeader | IncludeHeaders) for item in definition.metadata)
+_MORE = {
+    IncludeHeader: "headers",
+    IncludeHeaders: "headers",
+    IncludeHeaderMap: "headers",
+    IncludeTimestampType: "timestamp_type",
+}
+
+
+def more_columns(definition: KafkaSourceDefinition) -> tuple[str, ...]:
+    """The raw columns that only some sources need."""
+    return tuple(sorted({_MORE[type(item)] for item in definition.metadata if type(item) in _MORE}))
+
+
+def raw_ddl(more: Sequence[str]) -> str:
+    """The columns of a raw view, as Spark DDL."""
+    return ", ".join([RAW, *(_SOMETIMES[name] for name in more)])
 
 
 def decoded_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False) -> str:
@@ -57,27 +79,57 @@ def decoded_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: boo
     `surely`: all these messages are known to decode, so that no error needs to be looked for.
     """
     outputs = [f"{text} AS c{i}" for i, text in enumerate(_columns(definition))]
-    error = "CAST(NULL AS STRING)" if surely else _error(definition)
+    source, weight = _judged(definition, raw_view, surely=surely), "1L"
+    rows = definition.value_format.decoded("value").rows
+    if rows is not None:
+        source, weight = f"(SELECT *, explode_outer({rows}) AS row FROM {source})", "row.w"
     return (
-        f"SELECT {', '.join(outputs)}, {error} AS error, value IS NULL AS is_null_value,"
-        f" partition, offset, timestamp, key, value FROM {raw_view}"
+        f"SELECT {', '.join(outputs)}, error, value IS NULL AS is_null_value, {weight} AS weight,"
+        f" partition, offset, timestamp, key, value FROM {source}"
     )
+
+
+def _judged(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False) -> str:
+    """The raw messages with what their decoders compute once, and `error`."""
+    source = raw_view
+    for name, text in _once(definition):
+        source = f"(SELECT *, {text} AS {name} FROM {source})"
+    error = "CAST(NULL AS STRING)" if surely else _error(definition)
+    return f"(SELECT *, {error} AS error FROM {source})"
+
+
+def _once(definition: KafkaSourceDefinition) -> tuple[tuple[str, str], ...]:
+    key = definition.key_format if definition.includes_key else None
+    return (*definition.value_format.decoded("value").once, *(() if key is None else key.decoded("key").once))
 
 
 def rows_sql(
     definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = False, placed: bool = False
 ) -> str:
-    """ENVELOPE NONE as a Z-set: one row, of weight 1, per message that has a value.
+    """A Z-set: one row, of weight 1, per message that has a value; a changelog's rows with their weights.
 
     `placed`: with the message's partition as `place`.
     """
-    names = columns(len(source_schema(definition)))
     place = ", partition AS place" if placed else ""
     decoded = decoded_sql(definition, raw_view, surely=surely)
-    return (
-        f"SELECT {names}, CAST(1 AS BIGINT) AS weight{place} FROM ({decoded})"
-        f" WHERE {_is_fine(definition, surely=surely)} AND NOT is_null_value"
+    fine = f"{_is_fine(definition, surely=surely)} AND NOT is_null_value AND weight IS NOT NULL"
+    return f"SELECT {_laid(definition)}, CAST(weight AS BIGINT) AS weight{place} FROM ({decoded}) WHERE {fine}"
+
+
+def _laid(definition: KafkaSourceDefinition, deleted: str | None = None) -> str:
+    """The relation's columns over those of key, value and metadata.
+
+    Where `deleted` is true only the key's are known, and nothing is computed from the others.
+    """
+    if not definition.layout:
+        return columns(len(source_schema(definition)))
+    texts = (
+        laid.text
+        if deleted is None or place in definition.key_places
+        else f"CASE WHEN NOT {deleted} THEN {laid.text} END"
+        for place, laid in enumerate(definition.layout)
     )
+    return ", ".join(f"{text} AS c{i}" for i, text in enumerate(texts))
 
 
 def last_messages_sql(
@@ -93,7 +145,8 @@ def last_messages_sql(
     `unique`: each key is known to be there once.  `steps`: for each partition the offsets at which a later tick
     begins; a message of a later tick is later, whatever its partition.
     """
-    names = columns(len(source_schema(definition)))
+    names = columns(len(message_schema(definition)))
+    outputs = _laid(definition, "deleted") if definition.layout else names
     keys = columns(len(key_columns(definition)))
     good = (
         f"SELECT {names}, is_null_value AS deleted, partition, offset"
@@ -101,11 +154,11 @@ def last_messages_sql(
         f" WHERE {_is_fine(definition, surely=surely)} AND key IS NOT NULL"
     )
     if unique:
-        return f"SELECT {names}, deleted FROM ({good})"
+        return f"SELECT {outputs}, deleted FROM ({good})"
     # Sorting by a hash first compares numbers, where keys often begin with the same letters.
     order = f"{_step(steps)} DESC, partition DESC, offset DESC" if steps else "partition DESC, offset DESC"
     last = f"row_number() OVER (PARTITION BY xxhash64({keys}), {keys} ORDER BY {order})"
-    return f"SELECT {names}, deleted FROM (SELECT *, {last} AS place FROM ({good})) WHERE place = 1"
+    return f"SELECT {outputs}, deleted FROM (SELECT *, {last} AS place FROM ({good})) WHERE place = 1"
 
 
 def _step(steps: Mapping[int, Sequence[int]]) -> str:
@@ -126,10 +179,9 @@ def no_messages_sql(definition: KafkaSourceDefinition) -> str:
 
 def dead_letters_sql(definition: KafkaSourceDefinition, raw_view: str) -> str:
     """The messages with an error as a Z-set of `DEAD_LETTERS`."""
-    decoded = decoded_sql(definition, raw_view)
     return (
         "SELECT partition AS c0, offset AS c1, timestamp AS c2, key AS c3, value AS c4, error AS c5,"
-        f" CAST(1 AS BIGINT) AS weight FROM ({decoded}) WHERE error IS NOT NULL"
+        f" CAST(1 AS BIGINT) AS weight FROM {_judged(definition, raw_view)} WHERE error IS NOT NULL"
     )
 
 
@@ -145,7 +197,7 @@ def _is_fine(definition: KafkaSourceDefinition, *, surely: bool) -> str:
 def _columns(definition: KafkaSourceDefinition) -> list[str]:
     """Spark text of each column of the relation, over a raw view."""
     value = definition.value_format.decoded("value")
-    return [*_key(definition), *value.columns, *(_metadata(item) for item in definition.metadata)]
+    return [*_key(definition), *value.columns, *(_metadata(item, definition) for item in definition.metadata)]
 
 
 def _key(definition: KafkaSourceDefinition) -> list[str]:
@@ -167,7 +219,7 @@ def _identity(text: str, column: Column) -> str:
     return same_text(text) if column.type == JSONB else text
 
 
-def _metadata(item: Metadata) -> str:
+def _metadata(item: Metadata, definition: KafkaSourceDefinition) -> str:
     match item:
         case IncludePartition():
             return "partition"
@@ -181,6 +233,16 @@ def _metadata(item: Metadata) -> str:
         case IncludeHeader(as_bytes=as_bytes):
             value = f"{_header(item)}.value"
             return value if as_bytes else as_text(value)
+        case IncludeTopic():
+            return literal(definition.topic)
+        case IncludeTimestampType():
+            return "CASE timestamp_type WHEN 0 THEN 'CreateTime' WHEN 1 THEN 'LogAppendTime' ELSE 'NoTimestampType' END"
+        case IncludeLeaderEpoch():
+            return "CAST(NULL AS INT)"
+        case IncludeHeaderMap():
+            keys = "array_distinct(transform(headers, h -> h.key))"
+            last = "element_at(filter(headers, h -> h.key = k), -1).value"
+            return f"coalesce(map_from_arrays({keys}, transform({keys}, k -> {last})), map())"
         case _:
             assert_never(item)
 

@@ -2,7 +2,9 @@
 order.
 
 ENVELOPE NONE: every message is a row.  ENVELOPE UPSERT: the last message of each key is; the key's columns
-are the relation's key.
+are the relation's key.  A changelog's messages say which rows come and which leave.
+
+A Flink table lays these columns out anew: its `layout` says how.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from tailrace.types.core import (
     UINT8,
     Column,
     ListOf,
+    MapOf,
     Record,
     Schema,
 )
@@ -34,6 +37,7 @@ from tailrace.types.core import (
 class Envelope(Enum):
     NONE = "NONE"
     UPSERT = "UPSERT"
+    CHANGELOG = "CHANGELOG"  # each message says which rows come and which leave
 
 
 class BadMessages(Enum):
@@ -79,8 +83,52 @@ class IncludeHeader:
     as_bytes: bool = False
 
 
-Metadata: TypeAlias = IncludePartition | IncludeOffset | IncludeTimestamp | IncludeHeaders | IncludeHeader
+@dataclass(frozen=True, slots=True)
+class IncludeTopic:
+    name: str = "topic"
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeTimestampType:
+    """NoTimestampType, CreateTime or LogAppendTime."""
+
+    name: str = "timestamp-type"
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeLeaderEpoch:
+    """Always NULL: not every reader is told it, and a row must not depend on who read it."""
+
+    name: str = "leader-epoch"
+
+
+@dataclass(frozen=True, slots=True)
+class IncludeHeaderMap:
+    """Headers by key; of several with one key the last one."""
+
+    name: str = "headers"
+
+
+Metadata: TypeAlias = (
+    IncludePartition
+    | IncludeOffset
+    | IncludeTimestamp
+    | IncludeHeaders
+    | IncludeHeader
+    | IncludeTopic
+    | IncludeTimestampType
+    | IncludeLeaderEpoch
+    | IncludeHeaderMap
+)
 Include: TypeAlias = IncludeKey | Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A column of a Flink table, and the Spark text of its value over c0 …, the key, value and metadata columns."""
+
+    column: Column
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +136,9 @@ class KafkaSourceDefinition:
     """Everything CREATE SOURCE said, with names looked up and the start fixed as offsets.
 
     `start_offsets` comes from `kafka_start.resolve_start`.  A partition it does not name starts at 0.
+    `end_offsets`, if there are any: where each partition ends for ever; one that is not named is not read.
+    `layout`: the columns of the relation, if they are not simply those of key, value and metadata; `key_places` are
+    then the places of an upsert source's key among them.
     """
 
     id: str  # catalog id
@@ -105,10 +156,17 @@ class KafkaSourceDefinition:
     group_id_prefix: str | None = None
     metadata_refresh: timedelta = timedelta(seconds=30)
     bad_messages: BadMessages = BadMessages.DEAD_LETTER
+    end_offsets: Mapping[int, int] | None = None
+    group: str | None = None
+    layout: tuple[Laid, ...] = ()
+    key_places: tuple[int, ...] = ()
+    tasks: int = 1  # that read a large step, at least
 
     @property
     def group_id(self) -> str:
         """Where our progress can be seen.  We are no member of this group and never read its offsets."""
+        if self.group is not None:
+            return self.group
         default = f"materialize-{self.region_id}-{self.connection.id}-"
         return (self.group_id_prefix if self.group_id_prefix is not None else default) + self.id
 
@@ -142,8 +200,9 @@ HEADERS = ListOf(Record((Column("key", TEXT, nullable=False), Column("value", BY
 
 def source_schema(definition: KafkaSourceDefinition) -> Schema:
     """The relation's columns.  Raises SqlError for a definition that does not make one."""
-    metadata = tuple(_metadata_column(item) for item in definition.metadata)
-    columns = _renamed((*key_columns(definition), *definition.value_format.schema, *metadata), definition)
+    if definition.layout:
+        return tuple(laid.column for laid in definition.layout)
+    columns = _renamed(message_schema(definition), definition)
     repeated = [name for name, count in Counter(column.name for column in columns).items() if count > 1]
     if repeated:
         raise DuplicateColumn(
@@ -155,9 +214,17 @@ def source_schema(definition: KafkaSourceDefinition) -> Schema:
 
 def source_keys(definition: KafkaSourceDefinition) -> frozenset[frozenset[int]]:
     """Sets of places that identify a row.  ENVELOPE NONE: none, messages may repeat."""
-    if definition.envelope is Envelope.NONE:
+    if definition.layout:
+        return frozenset({frozenset(definition.key_places)}) if definition.key_places else frozenset()
+    if definition.envelope is not Envelope.UPSERT:
         return frozenset()
     return frozenset({frozenset(range(len(key_columns(definition))))})
+
+
+def message_schema(definition: KafkaSourceDefinition) -> Schema:
+    """The columns of key, value and metadata, in this order, under whatever names."""
+    metadata = tuple(_metadata_column(item) for item in definition.metadata)
+    return (*key_columns(definition), *definition.value_format.schema, *metadata)
 
 
 def key_columns(definition: KafkaSourceDefinition) -> Schema:
@@ -166,7 +233,7 @@ def key_columns(definition: KafkaSourceDefinition) -> Schema:
         return ()
     if definition.key_format is None:
         raise SqlError(_no_key_format(definition))
-    nullable = definition.envelope is Envelope.NONE
+    nullable = definition.envelope is not Envelope.UPSERT
     fields = tuple(replace(column, nullable=nullable) for column in definition.key_format.schema)
     if definition.key_record is not None:
         return (Column(definition.key_record, Record(definition.key_format.schema), nullable),)
@@ -198,6 +265,12 @@ def _metadata_column(item: Metadata) -> Column:
             return Column(name, HEADERS, nullable=False)
         case IncludeHeader(name=name, as_bytes=as_bytes):
             return Column(name, BYTEA if as_bytes else TEXT)
+        case IncludeTopic(name=name) | IncludeTimestampType(name=name):
+            return Column(name, TEXT, nullable=False)
+        case IncludeLeaderEpoch(name=name):
+            return Column(name, INTEGER)
+        case IncludeHeaderMap(name=name):
+            return Column(name, MapOf(BYTEA), nullable=False)
         case _:
             assert_never(item)
 

@@ -17,11 +17,10 @@ from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_decode import (
-    RAW,
-    RAW_WITH_HEADERS,
     dead_letters_sql,
     is_surely_fine,
-    needs_headers,
+    more_columns,
+    raw_ddl,
 )
 from tailrace.sources.kafka_definition import DEAD_LETTERS, KafkaSourceDefinition, source_schema
 from tailrace.sources.kafka_offsets import LatestOffsets, beyond
@@ -56,7 +55,7 @@ class KafkaLog:
     ) -> None:
         self.definition = definition
         self._arity = len(source_schema(definition))
-        self._headers = needs_headers(definition)
+        self._more = more_columns(definition)
         self._small_rows = small_rows
         self._offsets = offsets
         self._watcher = offsets.watch(definition.topic, definition.metadata_refresh, definition.topic_id)
@@ -74,7 +73,16 @@ class KafkaLog:
         # START OFFSET may lie in the future: until something was read, the topic is allowed to be shorter.
         ahead = {p: offset for p, offset in self.start().items() if known.get(p) == offset}
         ends = {p: max(end, ahead.get(p, end)) for p, end in extent.end.items()}
-        return beyond(known, extent.low, ends, self.definition.topic)
+        reached = beyond(known, extent.low, ends, self.definition.topic)
+        last = self.definition.end_offsets
+        if last is None:
+            return reached
+        return {p: max(known.get(p, 0), min(end, last[p])) for p, end in reached.items() if p in last}
+
+    def is_done(self, position: Offsets) -> bool:
+        """Nothing can ever come after this position."""
+        last = self.definition.end_offsets
+        return last is not None and all(position.get(p, 0) >= end for p, end in last.items())
 
     def capped(self, since: Offsets, until: Offsets, rows: int) -> Offsets:
         return capped(since, until, rows)
@@ -106,15 +114,15 @@ class KafkaLog:
         return self._small(table, views, ordered) if table.num_rows else None  # none: markers and aborted messages
 
     def _large(self, since: Offsets, until: Offsets, views: Views) -> Raw:
-        wanted = tasks(distance(since, until), views.large)
-        view = scan(self.definition, since, until, views, headers=self._headers, tasks=wanted)
+        wanted = max(self.definition.tasks, tasks(distance(since, until), views.large))
+        view = scan(self.definition, since, until, views, more=self._more, tasks=wanted)
         whole = view
         if len(sizes(since, until)) < wanted:
-            whole = scan(self.definition, since, until, views, headers=self._headers, tasks=1)
+            whole = scan(self.definition, since, until, views, more=self._more, tasks=1)
         return Raw(view, surely=False, whole=whole)
 
     def _small(self, table: pa.Table, views: Views, ordered: bool) -> Raw:
-        view = views.add_arrow(table, RAW_WITH_HEADERS if self._headers else RAW)
+        view = views.add_arrow(table, raw_ddl(self._more))
         return Raw(view, surely=is_surely_fine(self.definition, table))
 
     def commit(self, position: Offsets) -> None:
@@ -149,7 +157,7 @@ class KafkaLog:
 
     def _table(self, tail: Tail, since: Offsets, until: Offsets) -> pa.Table:
         try:
-            return arrow_table(tail.read(since, until), headers=self._headers)
+            return arrow_table(tail.read(since, until), more=self._more)
         except OffsetGone:
             self._check_kept(since, until)
             raise

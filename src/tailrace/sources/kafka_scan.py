@@ -8,6 +8,7 @@ then reads.  A message that is gone makes the query fail (`failOnDataLoss`), nev
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
@@ -29,9 +30,11 @@ _ROWS_PER_TASK = 100_000  # a task that reads less is not worth its start
 # Spark's session may have any time zone; a record's time must not depend on it.
 _TIMESTAMP = "timestampadd(MICROSECOND, unix_micros(timestamp), TIMESTAMP_NTZ '1970-01-01 00:00:00')"
 
+_MORE = {"headers": "headers", "timestamp_type": "timestampType AS timestamp_type"}
+
 
 def scan(
-    definition: KafkaSourceDefinition, since: Offsets, until: Offsets, views: Views, *, headers: bool, tasks: int
+    definition: KafkaSourceDefinition, since: Offsets, until: Offsets, views: Views, *, more: Sequence[str], tasks: int
 ) -> str:
     """The name of a raw view (kafka_decode.RAW) of the messages between two positions.  Runs no job.
 
@@ -45,12 +48,12 @@ def scan(
         startingOffsets=_offsets(definition.topic, {p: start for p, (start, _) in unread.items()}),
         endingOffsets=_offsets(definition.topic, {p: end for p, (_, end) in unread.items()}),
         failOnDataLoss="true",
-        includeHeaders=str(headers).lower(),
+        includeHeaders=str("headers" in more).lower(),
         groupIdPrefix=definition.group_id,
         minPartitions=str(tasks),
     )
     columns = ["key", "value", "partition", "offset", f"{_TIMESTAMP} AS timestamp"]
-    return views.add(reader.load().selectExpr(*columns, *(["headers"] if headers else [])))
+    return views.add(reader.load().selectExpr(*columns, *(_MORE[name] for name in more)))
 
 
 def _offsets(topic: str, offsets: Offsets) -> str:

@@ -1,5 +1,4 @@
-"""Where a new source begins: START OFFSET and START TIMESTAMP become offsets once, at CREATE, and stay for
-ever."""
+"""Where a new source begins, and where a bounded one ends: options become offsets once, and stay for ever."""
 
 from __future__ import annotations
 
@@ -8,13 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked as exported
     AdminClient,
     OffsetSpec,
 )
 
-from tailrace.errors import InvalidOption
+from tailrace.errors import InvalidOption, SqlError
 from tailrace.kafka.admin import Topics
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sources.contract import Offsets
@@ -37,7 +42,28 @@ class StartTimestamp:
     milliseconds: int
 
 
-Start: TypeAlias = StartOffset | StartTimestamp | None
+@dataclass(frozen=True, slots=True)
+class StartLatest:
+    """Behind what is there now."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartGroup:
+    """What a group has committed.  `otherwise`, for a partition without: earliest, latest, or None: an error."""
+
+    group: str
+    otherwise: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartSpecific:
+    """Offsets by partition; others start where their group is, else at their beginning."""
+
+    offsets: tuple[tuple[int, int], ...]
+    group: str
+
+
+Start: TypeAlias = StartOffset | StartTimestamp | StartLatest | StartGroup | StartSpecific | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,8 +113,62 @@ def resolve_start(connection: KafkaConnection, topic: Topic, start: Start) -> Of
                 return _numbered(topic, offsets)
             case StartTimestamp(milliseconds=milliseconds):
                 return _since(client, places, milliseconds)
+            case StartLatest():
+                return _offsets(client, {place: LATEST for place in places})
+            case StartGroup():
+                return _committed(client, topic, places, start)
+            case StartSpecific(offsets=given, group=group):
+                committed = _committed(client, topic, places, StartGroup(group, "earliest"))
+                return {**committed, **_existing(topic, dict(given))}
     except (KafkaException, TimeoutError) as error:
         raise failure(error, connection, topic.name) from error
+
+
+def resolve_end(connection: KafkaConnection, topic: Topic, end: Start, start: Offsets) -> Offsets:
+    """Where each partition ends for ever.  One without a place of its own is not read."""
+    if isinstance(end, StartSpecific):
+        return {**start, **_existing(topic, dict(end.offsets))}
+    if isinstance(end, StartGroup):
+        places = [TopicPartition(topic.name, partition) for partition in range(topic.partitions)]
+        try:
+            committed = _of_group(Topics(connection).client, end.group, places)
+        except (KafkaException, TimeoutError) as error:
+            raise failure(error, connection, topic.name) from error
+        return {p: start.get(p, 0) if offset is None else offset for p, offset in committed.items()}
+    return resolve_start(connection, topic, end)
+
+
+def _existing(topic: Topic, offsets: dict[int, int]) -> Offsets:
+    for partition in offsets:
+        if partition >= topic.partitions:
+            raise InvalidOption(
+                f"topic {topic.name} has no partition {partition}", detail=f"It has {topic.partitions} partitions."
+            )
+    return offsets
+
+
+def _committed(client: AdminClient, topic: Topic, places: list[TopicPartition], start: StartGroup) -> Offsets:
+    committed = _of_group(client, start.group, places)
+    missing = [place for place in places if committed[place.partition] is None]
+    if missing and start.otherwise is None:
+        raise SqlError(
+            f"Undefined offset with no reset policy for partitions: [{topic.name}-{missing[0].partition}]",
+            detail=f'The consumer group "{start.group}" has committed no offsets of it.',
+            hint="Set 'scan.startup.mode' = 'earliest-offset', or 'properties.auto.offset.reset' = 'earliest'.",
+            sqlstate="55000",
+        )
+    spec = LATEST if start.otherwise == "latest" else EARLIEST
+    others = _offsets(client, {place: spec for place in missing}) if missing else {}
+    return {p: others[p] if offset is None else offset for p, offset in committed.items()}
+
+
+def _of_group(client: AdminClient, group: str, places: list[TopicPartition]) -> dict[int, int | None]:
+    """What a group has committed, by partition."""
+    asked = client.list_consumer_group_offsets(
+        [ConsumerGroupTopicPartitions(group, places)], request_timeout=_ANSWER_SECONDS
+    )
+    found = {each.partition: each.offset for each in asked[group].result(_ANSWER_SECONDS * 2).topic_partitions}
+    return {place.partition: o if (o := found.get(place.partition, -1)) >= 0 else None for place in places}
 
 
 def _numbered(topic: Topic, offsets: tuple[int, ...]) -> Offsets:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -166,7 +166,7 @@ class OffsetGone(SqlError):
     """The broker does not have the offset that was asked for."""
 
 
-def arrow_table(messages: Messages, *, headers: bool) -> pa.Table:
+def arrow_table(messages: Messages, *, more: Sequence[str]) -> pa.Table:
     """Raw columns (kafka_decode.RAW) of messages by partition."""
     every = [message for partition in messages.values() for message in partition]
     numbers = [pa.repeat(pa.scalar(p, pa.int32()), len(rows)) for p, rows in messages.items()]
@@ -178,12 +178,17 @@ def arrow_table(messages: Messages, *, headers: bool) -> pa.Table:
         "offset": pa.array([message.offset() for message in every], pa.int64()),
         "timestamp": milliseconds.cast(pa.timestamp("ms")).cast(pa.timestamp("us")),
     }
-    if headers:
-        table["headers"] = pa.array([_headers(message) for message in every], _HEADERS)
+    for name in more:  # in this order: the columns go by their places
+        table[name] = _MORE[name](every)
     return pa.table(table)
 
 
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+_MORE: Mapping[str, Callable[[list[Message]], pa.Array]] = {
+    "headers": lambda every: pa.array([_headers(message) for message in every], _HEADERS),
+    "timestamp_type": lambda every: pa.array([message.timestamp()[0] - 1 for message in every], pa.int32()),
+}
 
 
 def _headers(message: Message) -> list[dict[str, object]] | None:

@@ -44,7 +44,9 @@ class UpsertSource(KafkaLog):
 
     @property
     def key(self) -> tuple[int, ...]:
-        """The places of the key's columns: the first ones."""
+        """The places of the key's columns: the first ones, if nobody says otherwise."""
+        if self.definition.layout:
+            return self.definition.key_places
         return tuple(range(len(key_columns(self.definition))))
 
     def messages(

@@ -78,13 +78,14 @@ _TOKEN = re.compile(
     | (?P<unicode>[uU]&'(?:[^']++|'')*+')
     | (?P<string>'(?:[^']++|'')*+')
     | (?P<quoted>"(?:[^"]++|"")*+")
-    | (?P<open>(?:[eExXbB]|[uU]&)?'|")
+    | (?P<backquoted>`(?:[^`]++|``)*+`)
+    | (?P<open>(?:[eExXbB]|[uU]&)?'|"|`)
     | (?P<dollar>\$(?:[^\W\d]\w*)?\$)
     | (?P<parameter>\$[0-9]+)
     | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<word>[^\W\d][\w$]*)
     | (?P<symbol>::|:=|[()\[\]{},;.:])
-    | (?P<operator>[-+*/<>=~!@\#%^&|`?]+)
+    | (?P<operator>[-+*/<>=~!@\#%^&|?]+)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -132,6 +133,8 @@ def _token(name: str, text: str, start: int, end: int) -> Token:
             return Token(Kind.WORD, text, text.lower(), start, end)
         case "quoted":
             return Token(Kind.QUOTED, text, text[1:-1].replace('""', '"'), start, end)
+        case "backquoted":  # Flink's quotes; nothing in PostgreSQL's SQL looks like them
+            return Token(Kind.QUOTED, text, text[1:-1].replace("``", "`"), start, end)
         case "string":
             return Token(Kind.STRING, text, text[1:-1].replace("''", "'"), start, end)
         case "escaped":
@@ -150,7 +153,7 @@ def _token(name: str, text: str, start: int, end: int) -> Token:
 
 def _unreadable(text: str, at: int, offset: int) -> SyntaxFailure:
     match text[at]:
-        case '"':
+        case '"' | "`":
             message = "unterminated quoted identifier"
         case "'" | "e" | "E" | "x" | "X" | "b" | "B" | "u" | "U":
             message = "unterminated quoted string"

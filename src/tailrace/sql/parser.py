@@ -100,6 +100,18 @@ class Parser:
         self._at += len(words)
         return True
 
+    def accept_part(self, symbol: str) -> bool:
+        """Takes a symbol also where it only begins an operator: the first `>` of `>>`, which ends two types."""
+        token = self.token
+        if token.kind is not Kind.SYMBOL or not token.text.startswith(symbol):
+            return False
+        rest = token.text[len(symbol) :]
+        if rest:
+            self._tokens[self._at] = Token(Kind.SYMBOL, rest, rest, token.start + len(symbol), token.end)
+        else:
+            self.advance()
+        return True
+
     def expect(self, *words: str) -> None:
         for word in words:
             if not self.accept(word):
@@ -235,6 +247,14 @@ class Parser:
     def rest_as_text(self, what: str = "expression") -> QueryText:
         """Everything up to the statement's end, as written."""
         return self._text_until((), commas=False, what=what)
+
+    def text_since(self, start: int) -> str:
+        """What was read since the token that begins at `start`, as written, but for comments and line ends."""
+        text, last = "", None
+        for token in scan(self._text[start - self._offset : self.token.start - self._offset]):
+            apart = last is not None and last.end < token.start and token.kind is not Kind.END
+            text, last = text + (" " if apart else "") + token.text, token
+        return text
 
     def one_token(self) -> QueryText:
         """The next token alone, as text."""

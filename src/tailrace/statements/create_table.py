@@ -19,8 +19,9 @@ from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines, quote_ident
-from tailrace.statements import create_table_from_source
+from tailrace.statements import create_flink_table, create_table_from_source
 from tailrace.statements.contract import Result
+from tailrace.statements.create_flink_table import CreateFlinkTable
 from tailrace.statements.create_table_from_source import CreateTableFromSource
 from tailrace.types.core import SqlType
 
@@ -81,7 +82,7 @@ class CreateTable:
         )
 
 
-def parse(p: Parser) -> CreateTable | CreateTableFromSource:
+def parse(p: Parser) -> CreateTable | CreateTableFromSource | CreateFlinkTable:
     mark = p.mark
     p.expect("CREATE")
     temporary = p.accept("TEMP") or p.accept("TEMPORARY")
@@ -91,6 +92,9 @@ def parse(p: Parser) -> CreateTable | CreateTableFromSource:
     if create_table_from_source.follows(p):
         p.rewind(mark)
         return create_table_from_source.parse(p)
+    if create_flink_table.follows(p):
+        p.rewind(mark)
+        return create_flink_table.parse(p)
     columns, keys = _body(p)
     options = parse_options(p, WITH_OPTIONS) if p.accept("WITH") else Options()
     return CreateTable(

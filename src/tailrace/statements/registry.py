@@ -23,6 +23,7 @@ from tailrace.statements import (
     copy,
     create_cluster,
     create_connection,
+    create_flink_table,
     create_index,
     create_materialized_view,
     create_namespace,
@@ -68,6 +69,7 @@ Statement: TypeAlias = (
     | copy.Copy
     | create_cluster.CreateCluster
     | create_connection.CreateConnection
+    | create_flink_table.CreateFlinkTable
     | create_index.CreateIndex
     | create_materialized_view.CreateMaterializedView
     | create_namespace.CreateNamespace
@@ -126,6 +128,7 @@ MODULES: tuple[StatementModule, ...] = (
     copy,
     create_cluster,
     create_connection,
+    create_flink_table,
     create_index,
     create_materialized_view,
     create_namespace,

@@ -17,11 +17,11 @@ from tailrace.plan.data_errors import translate
 from tailrace.sources.kafka_decode import (
     NO_KEY,
     NO_VALUE,
-    RAW_WITH_HEADERS,
     dead_letters_sql,
     decoded_sql,
     last_messages_sql,
     no_messages_sql,
+    raw_ddl,
     rows_sql,
 )
 from tailrace.sources.kafka_definition import (
@@ -66,7 +66,7 @@ def raw(spark: SparkSession) -> Any:
             (key, value, 0, offset, NOON, headers[0] if headers else None)
             for offset, (key, value, *headers) in enumerate(messages)
         ]
-        spark.createDataFrame(rows, RAW_WITH_HEADERS).createOrReplaceTempView("raw_messages")
+        spark.createDataFrame(rows, raw_ddl(["headers"])).createOrReplaceTempView("raw_messages")
         return "raw_messages"
 
     return view

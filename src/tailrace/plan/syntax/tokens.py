@@ -32,6 +32,13 @@ class Token:
     end: int = 0
 
 
+class _Dialect(Postgres):
+    """PostgreSQL's, and Flink's back quotes around names."""
+
+    class Tokenizer(Postgres.Tokenizer):
+        IDENTIFIERS = ['"', "`"]  # noqa: RUF012  sqlglot's own way to say it
+
+
 _STRINGS = {TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING}
 _PUNCTUATION = {
     "*": "star", "=": "equals sign", "(": "left parenthesis", ")": "right parenthesis", ",": "comma",
@@ -47,7 +54,7 @@ def tokenize(text: str, offset: int = 0) -> list[Token]:
     `end`.
     """
     try:
-        raw = Postgres().tokenize(text)
+        raw = _Dialect().tokenize(text)
     except TokenError:
         raise _unterminated(text, offset) from None
     tokens = list(_joined(part for token in raw for part in _parts(token, text, offset)))

@@ -1,0 +1,79 @@
+"""The formats of a Flink table as decoders, and which columns they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tailrace.engine.flink_layout import Laying, metadata_of
+from tailrace.errors import NotSupported
+from tailrace.formats.decode_contract import Decoder
+from tailrace.formats.decode_flink_csv import FlinkCsvDecoder
+from tailrace.formats.decode_flink_json import FlinkJsonDecoder
+from tailrace.formats.decode_raw import RawDecoder
+from tailrace.statements.flink import format_options as options
+from tailrace.statements.flink.format_options import Format
+from tailrace.types.core import Column, Schema
+
+if TYPE_CHECKING:
+    from tailrace.statements.create_flink_table import CreateFlinkTable
+
+
+def laying(statement: CreateFlinkTable) -> Laying:
+    """Which decoders give the table's columns.
+
+    Where key and value both have a column it is read from the value; an upsert table's key only from the key.
+    """
+    settings = statement.settings
+    columns = {c.name: Column(c.name, c.type, not c.not_null) for c in statement.physical if c.type is not None}
+    in_value = [name for name in columns if settings.value_has_key or name not in settings.key]
+    reads_key = settings.key_format is not None and (settings.is_upsert or not settings.value_has_key)
+    key: Decoder | None = None
+    if reads_key and settings.key_format is not None:
+        key = decoder(settings.key_format, key_schema([columns[name] for name in settings.key], settings.key_prefix))
+    metadata, format_metadata = metadata_of(statement)
+    return Laying(
+        key=key,
+        key_names=settings.key if key is not None else (),
+        value=decoder(settings.value_format, [columns[name] for name in in_value], format_metadata),
+        value_names=tuple(in_value),
+        format_metadata=format_metadata,
+        metadata=metadata,
+    )
+
+
+def key_schema(columns: Sequence[Column], prefix: str) -> Schema:
+    """The key's fields under the names that messages have."""
+    return tuple(Column(column.name.removeprefix(prefix), column.type, column.nullable) for column in columns)
+
+
+def decoder(format: Format, fields: Sequence[Column], metadata: Sequence[str] = ()) -> Decoder:
+    """`metadata`: keys of what the format itself tells of a message, as further columns."""
+    schema = tuple(fields)
+    match format.name:
+        case "json":
+            return FlinkJsonDecoder(
+                schema,
+                ignore_errors=format.value(options.IGNORE_PARSE_ERRORS),
+                fail_on_missing=format.value(options.FAIL_ON_MISSING_FIELD),
+                standard=format.value(options.TIMESTAMP_STANDARD),
+            )
+        case "csv":
+            return FlinkCsvDecoder(
+                schema,
+                delimiter=format.value(options.FIELD_DELIMITER),
+                quote=None if format.value(options.DISABLE_QUOTE) else format.value(options.QUOTE),
+                escape=format.get(options.ESCAPE),
+                null_literal=format.get(options.NULL_LITERAL),
+                array_delimiter=format.value(options.ARRAY_DELIMITER),
+                allow_comments=format.value(options.ALLOW_COMMENTS),
+                ignore_errors=format.value(options.IGNORE_PARSE_ERRORS),
+            )
+        case "raw":
+            return RawDecoder(
+                schema,
+                charset=format.value(options.CHARSET),
+                big_endian=format.value(options.ENDIANNESS) == "big-endian",
+            )
+        case _:
+            raise NotSupported(f"format '{format.name}' of Kafka tables not yet supported")
