@@ -23,6 +23,7 @@ from tailrace.engine.rows import arrow_schema
 from tailrace.state import checkpoint
 from tailrace.state.store import SMALL_ROWS
 from tailrace.testing.oracle import Bag, assert_equal, bags, batch_text, changed_text, kept_text
+from tailrace.testing.standing_clock import StandingClock
 from tailrace.ticks.loop import Pace
 from tailrace.types.core import BEGINNING, Tick
 from tailrace.types.spark import ddl
@@ -61,7 +62,10 @@ class Subscriber:
 
 
 class World:
-    """`views`: name → query.  Changes of more than `small_rows` rows are written to files by Spark."""
+    """`views`: name → query.  Changes of more than `small_rows` rows are written to files by Spark.
+
+    With a `time` (milliseconds, still to come) the clock stands until `wait`.
+    """
 
     def __init__(
         self,
@@ -71,10 +75,12 @@ class World:
         *,
         tables: Mapping[str, Sequence[str]] = TABLES,
         small_rows: int = SMALL_ROWS,
+        time: int | None = None,
     ) -> None:
         self._spark = spark
         self._directory = directory
         self._small_rows = small_rows
+        self._time = time
         self._rows: dict[str, list[Row]] = {name: [] for name in tables}
         self.each_tick, self.now_and_then = Subscriber(), Subscriber()
         self.engine = self._opened()
@@ -90,6 +96,9 @@ class World:
         for session in (engine.views.small, engine.views.large):
             for name, value in _INTERPRETED.items():
                 session.conf.set(name, value)
+        if self._time is not None:
+            engine.loop.clock = StandingClock(engine.loop.clock.last)
+            engine.loop.clock.time = self._time
         return engine
 
     @property
@@ -107,6 +116,15 @@ class World:
             rows.setdefault(change.table, []).extend(self._apply(change))
         deltas = {self._id(name): self._table(name, weighted) for name, weighted in rows.items() if weighted}
         self.engine.loop.change(lambda: deltas)
+
+    def wait(self, milliseconds: int) -> None:
+        """Time passes, and nothing else happens."""
+        self._hold(self.each_tick)
+        self._hold(self.now_and_then)
+        clock = self.engine.loop.clock
+        assert isinstance(clock, StandingClock)
+        clock.time = self._time = max(clock.time, clock.last) + milliseconds
+        self.engine.settle()
 
     def checkpoint(self) -> None:
         self._hold(self.each_tick)
@@ -139,7 +157,7 @@ class World:
         assert {name: status.error for name, status in statuses.items() if status.status != "running"} == {}
         with self.engine.cluster.pinned() as t, self.engine.views.scratch():
             leaves = {self._id(name): self._view(name) for name in self._rows}
-            texts = {("fresh", v.id): self._fresh(v, leaves) for v in self.views}
+            texts = {("fresh", v.id): self._fresh(v, leaves, t) for v in self.views}
             texts |= {("kept", v.id): kept_text(self.engine, v, t) for v in self.views}
             for i, each in enumerate(subscribers):
                 texts |= {(f"given {i}", v.id): changed_text(self.engine, v, each.frontier, t) for v in self.views}
@@ -205,5 +223,5 @@ class World:
     def _view(self, name: str) -> str:
         return self.engine.views.add_arrow(self._arrow(name, self._rows[name]), ddl(self._item(name).schema or ()))
 
-    def _fresh(self, view: Item, leaves: Mapping[str, str]) -> str | None:
-        return batch_text(self.engine, view, lambda scan: leaves[scan.relation])
+    def _fresh(self, view: Item, leaves: Mapping[str, str], t: Tick) -> str | None:
+        return batch_text(self.engine, view, lambda scan: leaves[scan.relation], t)

@@ -14,6 +14,7 @@ from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
 from tailrace.plan.fallible import plan_can_fail
 from tailrace.plan.nodes import Node, Scan
+from tailrace.plan.temporal import at
 from tailrace.plan.to_spark import render
 from tailrace.plan.walk import nodes, scans
 from tailrace.types.core import BEGINNING, Tick
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 600.0
 
 
-def text_of(engine: Engine, node: Node, t: Tick) -> str:
-    """Spark text of a query's rows at `t`; all relations in it are seen at that one tick."""
+def text_of(engine: Engine, node: Node, t: Tick, time: int | None = None) -> str:
+    """Spark text of a query's rows at `t`; all relations in it are seen at that one tick.
+
+    Since then nothing has changed, so mz_now() is as late as that is known to be true, or the `time` asked for.
+    """
 
     def leaf(scan: Scan) -> str:
         if scan.relation.startswith("s"):
@@ -36,6 +40,7 @@ def text_of(engine: Engine, node: Node, t: Tick) -> str:
         settled = content if content.positive else content.consolidated()
         return f"({repeated(str(settled.sql), settled.arity, sealed=sealed)})"
 
+    node = at(node, engine.cluster.still(t) if time is None else Tick(time))
     sealed = plan_can_fail(node)
     return render(node, leaf)
 

@@ -16,6 +16,7 @@ from tailrace.plan.bind import BoundQuery
 from tailrace.plan.expressions import Ref
 from tailrace.plan.keys import infer_keys
 from tailrace.plan.nodes import Node, Project, Scan
+from tailrace.plan.temporal import refuse_untimely
 from tailrace.plan.walk import scans
 from tailrace.sql.names import Name
 from tailrace.types.core import Column, Schema
@@ -58,6 +59,7 @@ def materialized_view(session: EngineSession, statement: CreateMaterializedView,
             hint="Remove the call, or use a plain view.",
             sqlstate="42P17",
         )
+    refuse_untimely(bound.node, bound.now_at)
     node = named(bound, statement.columns, statement.name)
     schema = _asserted(node.schema, statement.assert_not_null)
     return _item(

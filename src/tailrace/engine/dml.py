@@ -19,6 +19,7 @@ from tailrace.plan.bind import BoundQuery, assign, bind_scalar
 from tailrace.plan.expressions import Expression, Literal, Ref
 from tailrace.plan.nodes import Filter, Node, Project
 from tailrace.plan.parse import parse_expression
+from tailrace.plan.temporal import refuse_in_writes
 from tailrace.plan.walk import scans
 from tailrace.sql.names import Name, QueryText
 from tailrace.types.core import BIGINT, BOOLEAN, Column, SqlType
@@ -54,6 +55,7 @@ def plan_insert(
     places = {target: i for i, target in enumerate(targets[:given])}
     row = tuple(_value(session, table, i, places, bound.node) for i in range(len(names)))
     node = Project(input=bound.node, expressions=row, names=tuple(names))
+    refuse_in_writes(node)
     return BoundQuery(node=node, order_by=(), parameters=bound.parameters, volatile=(), visible=len(names))
 
 
@@ -173,6 +175,7 @@ def _refs(table: Item) -> tuple[Ref, ...]:
 
 
 def _whole(node: Node) -> BoundQuery:
+    refuse_in_writes(node)
     return BoundQuery(node=node, order_by=(), parameters=(), volatile=(), visible=len(node.schema))
 
 

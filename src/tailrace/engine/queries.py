@@ -77,7 +77,7 @@ def collect(
     node = settled(node, functions)
     with _when(session, node, time) as t:
         names = ", ".join(f"c{i}" for i in range(bound.visible)) or "1"
-        text = f"SELECT {names} FROM ({text_of(session.engine, node, t)})"
+        text = f"SELECT {names} FROM ({text_of(session.engine, node, t, time)})"
         if bound.order_by:
             places = [f"c{i}" for i in range(len(node.schema))]
             text += " ORDER BY " + ", ".join(render_order(part, places) for part in bound.order_by)

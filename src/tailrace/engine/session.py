@@ -22,6 +22,7 @@ from tailrace.plan.bind import BoundQuery, bind_query
 from tailrace.plan.names import Relation
 from tailrace.plan.nodes import Node
 from tailrace.plan.parse import parse_query
+from tailrace.plan.temporal import refuse_untimely
 from tailrace.secret import Secret
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser, split
@@ -201,7 +202,13 @@ class EngineSession:
         words = text.split(None, 1)
         is_query = words and words[0].upper() in ("SELECT", "WITH", "VALUES", "TABLE")
         query = text if is_query else f"SELECT * FROM {text}"
-        return self.bind(QueryText(query)).relation
+        return self.plan_changes(QueryText(query))
+
+    def plan_changes(self, query: QueryText) -> Node:
+        """The plan of a query whose changes somebody follows."""
+        bound = self.bind(query)
+        refuse_untimely(bound.node, bound.now_at)
+        return bound.relation
 
     def parse_name(self, text: str) -> Name:
         return Parser(text).name("relation name")

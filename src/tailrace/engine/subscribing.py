@@ -62,7 +62,7 @@ def _plan(session: EngineSession, statement: Subscribe) -> Node:
             )
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in of.parts)
         of = QueryText(f"SELECT * FROM {quoted}", of.position or 0)
-    node = session.bind(of).relation
+    node = session.plan_changes(of)
     system = [id for id in scans(node) if id.startswith("s")]
     if system:
         name = session.engine.catalog.items[system[0]].name

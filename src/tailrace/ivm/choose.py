@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tailrace.ivm.operator import Operator, open_trace
-from tailrace.ivm.rules import aggregate, distinct_aggregate, linear, top_k
+from tailrace.ivm.rules import aggregate, distinct_aggregate, linear, temporal, top_k
 from tailrace.ivm.rules.arrange import Arranged
 from tailrace.ivm.rules.join import InnerJoin
 from tailrace.ivm.rules.keyed import Keyed
@@ -18,6 +18,7 @@ from tailrace.plan.nodes import (
     Aggregate,
     Distinct,
     Except,
+    Filter,
     Intersect,
     Join,
     Node,
@@ -26,6 +27,7 @@ from tailrace.plan.nodes import (
     Window,
     inputs,
 )
+from tailrace.plan.temporal import is_temporal
 from tailrace.plan.walk import has_own_subquery, nodes
 from tailrace.state.layout import Layout
 from tailrace.state.store import Store
@@ -41,6 +43,10 @@ def choose(node: Node, store: Store, build: Build, arrange: Arrange) -> Operator
     if linear.is_linear(node):
         return linear.build(node, build)
     match node:
+        case Filter() if temporal.covers(node):
+            return temporal.build(store, node, build)
+        case _ if is_temporal(node):
+            return _recompute(node, store, build)
         case Join(kind="inner"):
             return _inner_join(node, arrange)
         case Join():

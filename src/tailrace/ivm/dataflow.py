@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tailrace.ivm.choose import choose
-from tailrace.ivm.operator import Operator
+from tailrace.ivm.operator import Operator, Timed
 from tailrace.ivm.rules.arrange import Arranged, arrange
 from tailrace.plan.expressions import Expression
 from tailrace.plan.nodes import Node, Scan
@@ -38,6 +38,10 @@ class Dataflow:
         if found is None:
             found = self._arranged[node, key] = arrange(self._store, self.operator(node), key)
         return found
+
+    def timed(self) -> list[Timed]:
+        """The operators for which time matters."""
+        return [operator for operator in self._operators.values() if isinstance(operator, Timed)]
 
     def keep_only(self, roots: list[Operator]) -> None:
         """Forgets operators that no root reads, and gives their traces' space back."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tailrace.ivm.zset import ZSet
 from tailrace.plan.nodes import Node
@@ -41,6 +41,14 @@ class Operator(Protocol):
 
     def traces(self) -> Sequence[Trace]:
         """The state that is this operator's own."""
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """An operator whose relation changes as time passes, whether or not its inputs do."""
+
+    def due(self, t: Tick) -> Tick | None:
+        """The first time after `t` at which something may change; None if nothing ever will."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,12 +23,13 @@ from tailrace.plan.nodes import (
     Window,
     inputs,
 )
+from tailrace.plan.temporal import is_temporal
 from tailrace.plan.walk import has_own_subquery
 
 
 def is_append_only(node: Node) -> bool:
     """True if no row of the result is ever taken back while its inputs only gain rows."""
-    if has_own_subquery(node):
+    if has_own_subquery(node) or is_temporal(node):
         return False
     match node:
         case Scan(append_only=append_only):

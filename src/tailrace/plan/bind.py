@@ -45,7 +45,7 @@ class BoundQuery:
 
     The first `visible` columns of `node` are the result; the others only serve `order_by`, which is over all
     columns of `node`.  `volatile` names the functions that give another value at another time, such as now():
-    a materialized view must refuse them.
+    a materialized view must refuse them.  `now_at` is the position of the first mz_now(): see temporal.py.
     """
 
     node: Node
@@ -53,6 +53,7 @@ class BoundQuery:
     order_by: tuple[Order, ...] = ()
     parameters: tuple[SqlType, ...] = ()
     volatile: tuple[str, ...] = ()
+    now_at: int | None = None
 
     @property
     def schema(self) -> Schema:
@@ -86,6 +87,7 @@ def bind_query(
         order_by=body.order_by,
         parameters=context.parameter_types(),
         volatile=tuple(context.volatile),
+        now_at=context.now_at,
     )
 
 

@@ -140,7 +140,9 @@ class Calls(Binder):
     _call_concat_ws = _call_concat
 
     def _call_mz_now(self, node: exp.Anonymous) -> Expression:
-        raise NotSupported("mz_now() not yet supported")
+        if self.context.now_at is None:
+            self.context.now_at = position_of(node)
+        return self.function(node.name, [self.bind(argument) for argument in node.expressions])
 
     def _call_array_brackets(self, node: exp.Anonymous) -> Expression:
         word = node.name.removesuffix("[]").upper()

@@ -9,16 +9,29 @@ from sqlglot import exp
 from tailrace.errors import NotSupported, SyntaxFailure, TypeMismatch, UnknownFunction
 from tailrace.plan.bind_contract import Binder
 from tailrace.plan.build import call, canonical, conjunction, disjunction, is_null, negation
-from tailrace.plan.coercion import common_type, family
+from tailrace.plan.coercion import INTEGERS, common_type, family
 from tailrace.plan.expressions import Expression, InSubquery, Literal
 from tailrace.plan.functions.operators import IN, NOT_DISTINCT
 from tailrace.plan.functions.registry import candidates
 from tailrace.plan.functions.resolve import resolve
 from tailrace.plan.syntax.queries import is_query
 from tailrace.plan.values import parse_value
-from tailrace.types.core import BOOLEAN, INTEGER, JSONB, TEXT, UNKNOWN, ArrayOf
+from tailrace.types.core import (
+    BOOLEAN,
+    DATE,
+    INTEGER,
+    JSONB,
+    MZ_TIMESTAMP,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    ArrayOf,
+)
 
 _COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
+_TIMES = (*INTEGERS, NUMERIC, DATE, TIMESTAMP, TIMESTAMPTZ)
 
 
 class Operators(Binder):
@@ -36,6 +49,8 @@ class Operators(Binder):
         special = self.json_path(symbol, operands) if symbol in ("#>", "#>>") else special
         if special is not None:
             return special
+        if symbol in _COMPARISONS and MZ_TIMESTAMP in (o.type for o in operands):
+            operands = [self._as_tick(o) for o in operands]
         found = resolve(candidates(symbol), [o.type for o in operands])
         if found is None and symbol == "||" and any(family(o.type) in (TEXT, UNKNOWN) for o in operands):
             return self.operation("||", [self.context.coerce(o, TEXT) for o in operands])
@@ -46,6 +61,11 @@ class Operators(Binder):
         if symbol in _COMPARISONS:
             operands = [canonical(o) for o in operands]
         return call(entry.id, operands, result)
+
+    def _as_tick(self, operand: Expression) -> Expression:
+        """What mz_now() is compared with, in its whole milliseconds."""
+        is_time = family(operand.type) in _TIMES
+        return self.context.coerce(operand, MZ_TIMESTAMP) if is_time else operand
 
     def no_operator(self, symbol: str, operands: list[Expression]) -> UnknownFunction:
         types = f" {symbol} ".join(str(o.type) for o in operands)

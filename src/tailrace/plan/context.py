@@ -43,12 +43,14 @@ class Context:
     """`parameters` are the types of `$1`, `$2` …, None while nothing has decided one.
 
     `targets` are the types of the columns that the outermost query's result goes into, if it goes into some.
+    `now_at` is the position of the first mz_now().
     """
 
     names: Names
     parameters: list[SqlType | None] = field(default_factory=list)
     volatile: dict[str, None] = field(default_factory=dict)
     targets: tuple[SqlType, ...] = ()
+    now_at: int | None = None
 
     def take_targets(self) -> tuple[SqlType, ...]:
         """The targets, once: they concern the outermost query and none inside it."""

@@ -28,6 +28,7 @@ from tailrace.plan.nodes import (
 )
 from tailrace.plan.nullability import demanded
 from tailrace.plan.outer import with_free_refs
+from tailrace.plan.temporal import has_now
 from tailrace.plan.walk import has_subquery, subexpressions, subquery, with_children, with_inputs
 
 
@@ -138,7 +139,7 @@ def _into_join(join: Join, above: Sequence[Expression]) -> Node:
                 lefts.append(part)
             case "right", ("inner" | "right"):
                 rights.append(part)
-            case _, "inner" if not has_subquery(part):
+            case _, "inner" if not has_subquery(part) and not has_now(part):
                 kept.append(part)
             case _:
                 stay.append(part)
@@ -148,6 +149,8 @@ def _into_join(join: Join, above: Sequence[Expression]) -> Node:
                 lefts.append(part)
             case "right", ("inner" | "left" | "semi" | "anti"):
                 rights.append(part)
+            case _, "inner" if has_now(part):
+                stay.append(part)
             case _:
                 kept.append(part)
     node: Node = replace(

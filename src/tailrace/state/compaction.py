@@ -3,6 +3,8 @@
 Runs before `since` may be merged.  A run is merged into its elder neighbour when it has grown to half its size, so a
 row is rewritten about log₂(n) times and a trace has about log₂(n) runs.  Up to a quarter of a million rows are merged
 on the driver by Arrow, which costs no job; more by a Spark job beside the ticks, which do not wait for it.
+
+In a trace by time everything that happened before `since` happened then: a row that has come and gone is gone.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tailrace.ivm.views import arrow_schema
@@ -104,6 +107,8 @@ def _merge_here(store: Store, trace: Trace, runs: Sequence[Run]) -> list[Run]:
     schema = arrow_schema(trace.layout.ddl)
     tables = [run.table if run.table is not None else _read(run, schema) for run in runs]
     table = pa.concat_tables(tables)
+    if trace.by_time:
+        table = table.set_column(0, "h", pc.max_element_wise(table["h"], pa.scalar(trace.since, pa.int64())))
     settles = can_consolidate(trace.layout)
     table = consolidate(table, trace.layout) if settles else table
     merged = store.run_of(table, trace.layout, runs[0].lo, runs[-1].hi)
@@ -121,6 +126,8 @@ def _merge_by_spark(store: Store, trace: Trace, runs: Sequence[Run]) -> list[Run
     with store.reading():
         store.views.large.sparkContext.setJobGroup(_JOBS, "compaction", interruptOnCancel=True)
         union = " UNION ALL ".join(f"SELECT {trace.layout.columns} FROM {run.view}" for run in runs)
+        if trace.by_time:
+            union = f"SELECT greatest(h, {trace.since}L) AS h, * EXCEPT (h) FROM ({union})"
         sql = f"SELECT * FROM ({trace.layout.consolidated(union)}) DISTRIBUTE BY h SORT BY h"
         merged = store.materialize(sql, trace.layout, runs[0].lo, runs[-1].hi, store.small_rows + 1)
         if merged is not None:

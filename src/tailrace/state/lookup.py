@@ -54,6 +54,24 @@ class Index:
         return found
 
 
+    def between(self, after: int, until: int, most: int) -> list[pa.RecordBatch] | None:
+        """The rows with after < h ≤ until; None if there are more than `most`."""
+        found: list[pa.RecordBatch] = []
+        for h, piece in self._pieces:
+            first, last = (int(np.searchsorted(h, each, "right")) for each in (after, until))
+            most -= last - first
+            if most < 0:
+                return None
+            if last > first:
+                found.append(piece.slice(first, last - first))
+        return found
+
+    def first_after(self, t: int) -> int | None:
+        """The smallest h above `t`."""
+        places = ((h, int(np.searchsorted(h, t, "right"))) for h, _ in self._pieces)
+        return min((int(h[place]) for h, place in places if place < h.size), default=None)
+
+
 class Lookups:
     """The indexes of one engine's runs, by the run's id.  For any thread."""
 

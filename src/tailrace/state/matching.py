@@ -50,6 +50,30 @@ class Matching:
         return " UNION ALL ".join(texts) if texts else None
 
     @staticmethod
+    def between(
+        views: Views, lookups: Lookups, trace: Trace, runs: Sequence[Run], after: Tick, until: Tick
+    ) -> Matching:
+        """The rows of some runs of a trace by time with after < h ≤ until.  Runs no job."""
+        schema = arrow_schema(trace.layout.ddl)
+        found: list[pa.RecordBatch] = []
+        scanned: list[Run] = []
+        for run in runs:
+            index = lookups.of(run, schema) if views.in_scratch else None
+            batches = None if index is None else index.between(after, until, MOST_FOUND)
+            if batches is None:
+                scanned.append(run)
+            else:
+                found += batches
+        table = pa.Table.from_batches(found, schema).combine_chunks()
+        rows = " UNION ALL ".join(f"SELECT {trace.layout.columns} FROM {run.view}" for run in scanned)
+        return Matching(
+            found=table,
+            scan=f"(SELECT * FROM ({rows}) WHERE h > {after}L AND h <= {until}L)" if scanned else None,
+            rows=table.num_rows + sum(run.rows for run in scanned),
+            name=ViewName(lambda: views.add_arrow(table, trace.layout.ddl)),
+        )
+
+    @staticmethod
     def find(views: Views, lookups: Lookups, trace: Trace, t: Tick, touched: Sequence[Run]) -> Matching:
         """Looks on the driver for whatever can be found there.  Runs no job."""
         runs = trace.runs_between(BEGINNING, t)

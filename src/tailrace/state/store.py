@@ -103,6 +103,31 @@ class Store:
         key = ("matching", trace.id, t, tuple(run.id for run in touched))
         return self.views.remember(key, lambda: Matching.find(self.views, self.lookups, trace, t, touched))
 
+    def due(self, trace: Trace, lo: Tick, hi: Tick) -> list[Matching]:
+        """What a trace by time says of (lo, hi]: that of older ticks which is due only now; then that of these ticks
+        which is due already.  No job."""
+
+        def find(runs: list[Run], after: Tick) -> Matching:
+            key = ("due", trace.id, tuple(run.id for run in runs), after, hi)
+            return self.views.remember(
+                key, lambda: Matching.between(self.views, self.lookups, trace, runs, after, hi)
+            )
+
+        return [
+            find(trace.runs_between(BEGINNING, lo), lo),
+            find(trace.runs_between(lo, hi), Tick(BEGINNING - 1)),
+        ]
+
+    def first_due(self, trace: Trace, t: Tick) -> Tick | None:
+        """The first time after `t` that a trace by time knows of.  A run without an index may have one at once."""
+        schema = arrow_schema(trace.layout.ddl)
+        found: list[int] = []
+        for run in trace.runs:
+            index = self.lookups.of(run, schema)
+            first = t + 1 if index is None else index.first_after(t)
+            found += [] if first is None else [first]
+        return Tick(min(found)) if found else None
+
     @contextmanager
     def staged(self, sql: str, layout: Layout, rows: int) -> Iterator[Run | None]:
         """Runs one Spark job: rows that a text needs more than once and that are costly to compute, for a while."""

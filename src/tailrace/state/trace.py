@@ -18,13 +18,17 @@ from tailrace.types.core import BEGINNING, Tick
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Trace:
-    """`id` is a function of what the trace holds, so that a restart finds it again."""
+    """`id` is a function of what the trace holds, so that a restart finds it again.
+
+    `by_time`: the key is no hash but a time, and all times up to `since` are one.
+    """
 
     id: str
     layout: Layout
     since: Tick = BEGINNING
     upper: Tick = BEGINNING
     runs: list[Run] = field(default_factory=list)
+    by_time: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def append(self, upper: Tick, run: Run | None) -> None:

@@ -22,6 +22,7 @@ from tailrace.engine.engine import Engine
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
 from tailrace.plan.nodes import Node, Scan
+from tailrace.plan.temporal import at
 from tailrace.plan.to_spark import Leaf, render
 from tailrace.types.core import BEGINNING, Tick
 
@@ -68,14 +69,14 @@ def recomputed_text(engine: Engine, view: Item, t: Tick) -> str:
         content = engine.cluster.reader(scan).delta(BEGINNING, t).consolidated()
         return f"({nothing(scan) if content.sql is None else repeated(content.sql, content.arity)})"
 
-    return batch_text(engine, view, leaf)
+    return batch_text(engine, view, leaf, t)
 
 
-def batch_text(engine: Engine, view: Item, leaf: Leaf) -> str:
-    """What a view's query gives over the tables and sources that `leaf` names, each row with the weight one."""
+def batch_text(engine: Engine, view: Item, leaf: Leaf, t: Tick) -> str:
+    """What a view's query gives at `t` over the tables and sources that `leaf` names, each row with the weight one."""
 
     def query(node: Node) -> str:
-        return render(node, relation)
+        return render(at(node, t), relation)
 
     def relation(scan: Scan) -> str:
         plan = engine.catalog.items[scan.relation].plan

@@ -9,8 +9,9 @@
 
 `tick` changes tables in one tick: `bids +(1,30) -(1,20); items +(1)`.  `expect` says how a relation was changed
 by the last tick or statement; no rows: not at all.  `answer` gives the rows of a query, `error` the SQLSTATE of a
-statement, `stalled` the error that a view stands still with.  After every tick and statement each materialized view
-must also equal the batch meaning of its query.
+statement, `stalled` the error that a view stands still with.  `time` sets the clock, which stands from then on (but
+for a millisecond at each tick): `time 2100-01-01 00:00:02.5`, always a time that is still to come.  After every tick
+and statement each materialized view must also equal the batch meaning of its query.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
@@ -33,10 +35,11 @@ from tailrace.errors import TailraceError
 from tailrace.statements.insert import Insert
 from tailrace.statements.registry import parse_statement
 from tailrace.testing.oracle import assert_views_equal_recompute
+from tailrace.testing.standing_clock import StandingClock
 from tailrace.types.core import BEGINNING, Schema
 from tailrace.types.postgres.text import text_form
 
-_DIRECTIVES = ("tick", "expect", "answer", "error", "stalled")
+_DIRECTIVES = ("tick", "time", "expect", "answer", "error", "stalled")
 _ROW = re.compile(r"([+-])\s*\(")
 
 Row: TypeAlias = tuple[str | None, ...]
@@ -97,6 +100,7 @@ class _Runner:
         self._do: dict[str, Callable[[str], None]] = {
             "sql": self._sql,
             "tick": self._tick,
+            "time": self._time,
             "expect": self._expect,
             "answer": self._answer,
             "error": self._error,
@@ -104,7 +108,7 @@ class _Runner:
         }
 
     def do(self, step: Step) -> None:
-        if step.word not in ("sql", "tick"):
+        if step.word not in ("sql", "tick", "time"):
             self._do[step.word](step.text)
             return
         self._held.close()
@@ -122,6 +126,14 @@ class _Runner:
     def _tick(self, text: str) -> None:
         changes = {self._item(name).id: self._rows(name, rows) for name, rows in _changes(text)}
         self._engine.loop.change(lambda: changes)
+
+    def _time(self, text: str) -> None:
+        loop = self._engine.loop
+        if not isinstance(loop.clock, StandingClock):
+            loop.clock = StandingClock(loop.clock.last)
+        moment = datetime.fromisoformat(text.strip()).replace(tzinfo=UTC)
+        loop.clock.time = round(moment.timestamp() * 1000)
+        loop.settle()
 
     def _rows(self, name: str, rows: list[tuple[int, str]]) -> pa.Table:
         tables = []

@@ -11,6 +11,9 @@ class Clock:
     def __init__(self, last: Tick) -> None:
         self.last = last
 
+    def now(self) -> int:
+        return int(time.time() * 1000)
+
     def next(self) -> Tick:
-        self.last = Tick(max(int(time.time() * 1000), self.last + 1))
+        self.last = Tick(max(self.now(), self.last + 1))
         return self.last

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from tailrace.errors import InternalError, SqlError, TailraceError
 from tailrace.ivm.dataflow import Dataflow, traces
-from tailrace.ivm.operator import Operator
+from tailrace.ivm.operator import Operator, Timed
 from tailrace.plan.data_errors import translate
 from tailrace.plan.nodes import Node, Scan
 from tailrace.sources.contract import Log, Offsets
@@ -128,6 +128,11 @@ class Cluster:
             with self._lock:
                 del self._pinned[token]
 
+    def still(self, t: Tick) -> Tick:
+        """The latest time at which everything is known to be as it was at `t`, a finished tick."""
+        latest = self.frontier
+        return latest if self.done == t else t  # in this order: a tick that ends in between moves `done` first
+
     def wait_until_ready(self, relations: list[str], seconds: float) -> None:
         """Until each relation has been filled for the first time, or stands still and says why."""
         deadline = time.monotonic() + seconds
@@ -155,7 +160,8 @@ class Cluster:
                     self._guarded(id, stuck, (), lambda op=operator: op.advance(t))  # type: ignore[misc]
             for view in self._in_order():
                 self._guarded(view.id, stuck, view.reads, lambda v=view: self._advance(v, t))  # type: ignore[misc]
-            self.frontier = self.done = t
+            self.done = t
+            self.frontier = t
             for delivery in list(self.deliveries.values()):
                 reads = (delivery.relation,)
                 self._guarded(delivery.id, stuck, reads, lambda d=delivery: d.deliver(t))  # type: ignore[misc]
@@ -194,6 +200,13 @@ class Cluster:
             known = explain(error)
             if self.statuses.note(id, "stalled", known.message, known.hint):
                 _log.warning("object stalled id=%s error=%s", id, known.message, exc_info=_trace_of(known, error))
+
+    def due(self) -> Tick | None:
+        """When the passing of time alone will change a view next."""
+        return min((due for due in map(self._due, self.dataflow.timed()) if due is not None), default=None)
+
+    def _due(self, operator: Timed) -> Tick | None:
+        return operator.due(self.done)
 
     def has_stalled(self) -> bool:
         """Some view or sink is behind and wants to be tried again."""

@@ -134,7 +134,11 @@ class Loop:
 
     def _take_commands(self) -> None:
         """Waits for the next look to be due or a command, then takes all that are there."""
-        rest = max(self._look_at - time.monotonic(), min(self.pace.interval, _SHORTEST_REST))
+        rest = self._look_at - time.monotonic()
+        due = self.cluster.due()
+        if due is not None:
+            rest = min(rest, (due - self.clock.now()) / 1000)
+        rest = max(rest, min(self.pace.interval, _SHORTEST_REST))
         try:
             command = self._commands.get(timeout=rest)
         except queue.Empty:
@@ -159,7 +163,7 @@ class Loop:
         for relation, rows in result.items():
             self._changes.setdefault(relation, []).append(rows)
         self._waiting.append(command.done)
-        if self._changes or self._dirty:
+        if self._changes or self._dirty or self._is_due(self.clock.now()):
             self.step()  # a later statement must see what this one did, and what came or went before it
         else:
             self._settle(self.cluster.frontier)
@@ -169,9 +173,9 @@ class Loop:
         self._look_at = time.monotonic() + self.pace.interval
         positions = self._positions()
         changes = {relation: pa.concat_tables(rows) for relation, rows in self._changes.items()}
-        due = self._dirty or time.monotonic() >= self._retry_at
+        t = self.clock.next()
+        due = self._dirty or time.monotonic() >= self._retry_at or self._is_due(t)
         if positions or changes or due:
-            t = self.clock.next()
             crash_point("tick.before_log")
             self.cluster.log.append(t, positions, changes)
             crash_point("tick.after_log")
@@ -179,9 +183,14 @@ class Loop:
             self.run(t)
             self._commit_positions(positions)
         else:
-            self.cluster.pass_by(self.clock.next())
+            self.cluster.pass_by(t)
             self._settle(self.cluster.frontier)
         self._keep_house()
+
+    def _is_due(self, now: int) -> bool:
+        """Time alone has changed a view."""
+        due = self.cluster.due()
+        return due is not None and due <= now
 
     def run(self, t: Tick) -> None:
         """A tick that is in the log.  Runs Spark jobs."""

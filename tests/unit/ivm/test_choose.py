@@ -72,6 +72,7 @@ PARTITIONS, ROWS = "recompute the touched partitions", "recompute the touched ro
         ("SELECT string_agg(s, ',') AS x FROM t", [GROUPS]),
         ("SELECT sum(v::double precision) AS x FROM t", [GROUPS]),
         ("SELECT k, v FROM t ORDER BY v LIMIT 3", [PARTITIONS]),
+        ("SELECT k FROM t WHERE mz_now() < v AND k > 1", ["rows while their time lasts"]),
         ("SELECT k, v FROM log ORDER BY v LIMIT 3", ["top k of append-only rows"]),
         ("SELECT k, v FROM log ORDER BY v LIMIT 3 OFFSET 1", [PARTITIONS]),
         ("SELECT DISTINCT ON (k) k, v FROM t ORDER BY k, v", [PARTITIONS]),

@@ -75,7 +75,6 @@ ERRORS = [
         "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
         None,
     ),
-    ("select mz_now()", "0A000", "mz_now() not yet supported", 8),
     ("select interval '9000' day (3)", "22015", "interval field day has more than 3 digits", 28),
     ("select *", "42601", "SELECT * with no tables specified is not valid", 8),
     (

@@ -17,6 +17,7 @@ from tailrace.plan.expressions import Case, Expression, Literal, Ref
 from tailrace.plan.fallible import can_fail, plan_can_fail
 from tailrace.plan.functions.operators import NOT_EQUALS
 from tailrace.plan.nodes import Filter, FlatMap, Node, Project, Scan, Union, Values
+from tailrace.plan.temporal import is_temporal
 from tailrace.plan.to_spark import render
 from tailrace.plan.walk import has_own_subquery, nodes
 from tailrace.types.core import BEGINNING, BIGINT, BOOLEAN, INTEGER, Column, Tick
@@ -26,8 +27,9 @@ _PLACE = Column("place", INTEGER, nullable=False)
 
 
 def is_linear(node: Node) -> bool:
-    """A subquery reads relations of its own: what it says of a row may change though the row does not."""
-    return isinstance(node, Filter | Project | FlatMap | Union | Values) and not has_own_subquery(node)
+    """What a subquery or mz_now() says of a row may change though the row does not."""
+    kind = isinstance(node, Filter | Project | FlatMap | Union | Values)
+    return kind and not has_own_subquery(node) and not is_temporal(node)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tailrace.errors import InvalidOption, NotSupported
+from tailrace.errors import InternalError, InvalidOption, NotSupported
 from tailrace.plan.expressions import Call
 from tailrace.plan.functions.entry import Function, Render, SparkText, function
 from tailrace.plan.functions.strings import constant
@@ -13,6 +13,13 @@ from tailrace.plan.spark_literals import quoted
 from tailrace.types.core import DATE, INTERVAL, TIME, TimestampTz
 
 _DAY = "86400000000L"
+
+MZ_NOW = "mz_now"
+"""The time of the tick.  Whoever renders a plan says first which tick it is for: see plan/temporal.py."""
+
+
+def _timeless() -> str:
+    raise InternalError("mz_now() in a plan that is for no tick")
 
 
 def plus_interval(moment: str, interval: str, sign: str) -> str:
@@ -256,6 +263,7 @@ FUNCTIONS = (
     ),
     function("now() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
     function("current_timestamp() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
+    function("mz_now() -> mz_timestamp", lambda call, render: _timeless(), nulls="never", id=MZ_NOW),
     function("current_date() -> date", "current_date()", nulls="never", volatile=True),
     function("localtimestamp() -> timestamp", "localtimestamp()", nulls="never", volatile=True),
 )
