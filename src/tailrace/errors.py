@@ -110,6 +110,12 @@ class KeyNotUnique(SqlError):
     sqlstate = "42P10"
 
 
+class KeyViolation(SqlError):
+    """A target that holds one row for each key was given two."""
+
+    sqlstate = "23505"
+
+
 class NotSupported(SqlError):
     """`{feature} not yet supported`."""
 

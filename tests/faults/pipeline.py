@@ -11,10 +11,11 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import psycopg
 
@@ -37,7 +38,7 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS lines AS
 CREATE MATERIALIZED VIEW IF NOT EXISTS totals AS
   SELECT item, count(*) AS orders, sum(amount)::bigint AS amount FROM lines GROUP BY item
 """
-_SINK = """
+_KAFKA_SINK = """
 CREATE SINK IF NOT EXISTS {name}_out FROM {name} INTO KAFKA CONNECTION kafka (TOPIC '{topic}')
 KEY ({key}) NOT ENFORCED FORMAT JSON ENVELOPE UPSERT
 """
@@ -45,11 +46,45 @@ _DELIVERED = """
 SELECT status, write_frontier::text FROM mz_internal.mz_sink_statuses s
 JOIN mz_internal.mz_frontiers f ON f.object_id = s.id
 """
-_KEYS = {"lines": "id", "totals": "item", "prices": "item"}
+KEYS = {"lines": "id", "totals": "item", "prices": "item"}
+
+
+class Outlet(Protocol):
+    """Where the sinks write to, and what a reader there was told."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the relations that have a sink."""
+
+    def statements(self) -> list[str]:
+        """What makes the sinks, each called `{name}_out`."""
+
+    def told(self, name: str) -> list[Message]:
+        """Every change that has become visible, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """Sinks into topics, by the name of their relation."""
+
+    bootstrap: str
+    topics: Mapping[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name in SINKS if name in self.topics]
+
+    def statements(self) -> list[str]:
+        return [_KAFKA_SINK.format(name=name, topic=self.topics[name], key=KEYS[name]) for name in self.names]
+
+    def told(self, name: str) -> list[Message]:
+        """What a reader of committed messages sees once nothing is open any more."""
+        settle(self.bootstrap, self.topics[name])
+        return read_committed(self.bootstrap, self.topics[name])
 
 
 class Pipeline:
-    """`topics`: that of the orders, and those of the sinks there are to be, by the name of their relation."""
+    """`topics`: that of the orders; and if there is no other `outlet`, those that sinks write to."""
 
     def __init__(
         self,
@@ -58,6 +93,7 @@ class Pipeline:
         topics: dict[str, str],
         *options: str,
         orders: Orders | None = None,
+        outlet: Outlet | None = None,
     ) -> None:
         self.engine = EngineProcess(directory / "data", directory / "engine.log", *OPTIONS, *options)
         self.archive = Archive(directory / "data")
@@ -67,7 +103,8 @@ class Pipeline:
         self._bootstrap = bootstrap
         self.topics = topics
         self._options = options
-        self._sinks = [name for name in SINKS if name in topics]
+        self._outlet: Outlet = outlet or Topics(bootstrap, topics)
+        self._sinks = self._outlet.names
         self._first_price = 0
 
     # ── running it ──
@@ -92,7 +129,9 @@ class Pipeline:
         """The same pipeline on a copy of the data directory, as if restored from a backup of this moment."""
         directory = self._directory / "successor"
         copytree(self.engine.data_dir, directory / "data", ignore=ignore_patterns("lock"))
-        successor = Pipeline(directory, self._bootstrap, self.topics, *self._options, orders=self.orders)
+        successor = Pipeline(
+            directory, self._bootstrap, self.topics, *self._options, orders=self.orders, outlet=self._outlet
+        )
         successor._first_price = self._first_price + 1_000_000  # the copy has the prices of our clerks
         return successor
 
@@ -142,8 +181,7 @@ class Pipeline:
 
     def _statements(self) -> list[str]:
         objects = _OBJECTS.format(bootstrap=self._bootstrap, orders=self.topics["orders"]).split(";")
-        sinks = [_SINK.format(name=name, topic=self.topics[name], key=_KEYS[name]) for name in self._sinks]
-        return objects + sinks
+        return objects + self._outlet.statements()
 
     def _ends(self) -> dict[int, int]:
         return ends(self._bootstrap, self.topics["orders"])
@@ -184,9 +222,7 @@ class Pipeline:
         return verdicts
 
     def told(self, sink: str) -> list[Message]:
-        """What a reader of committed messages sees once nothing is open any more."""
-        settle(self._bootstrap, self.topics[sink])
-        return read_committed(self._bootstrap, self.topics[sink])
+        return self._outlet.told(sink)
 
     def plans(self) -> list[dict[str, Any]]:
         """What the progress topic says of ticks that were written in slots."""

@@ -19,7 +19,8 @@ from tailrace.sql.names import Name
 from tailrace.sql.options import Given, Options
 from tailrace.statements.avro_options import DOC_ON_COLUMN, DOC_ON_TYPE, VALUE_FULLNAME, AvroDoc, AvroSinkOptions
 from tailrace.statements.formats import AvroRegistry, Format, Formats
-from tailrace.statements.sinks.kafka import KafkaTarget, SinkEnvelope
+from tailrace.statements.sinks.contract import SinkEnvelope
+from tailrace.statements.sinks.kafka import KafkaTarget
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine

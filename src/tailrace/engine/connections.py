@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
 from tailrace.catalog.items import Item
+from tailrace.engine import sink_postgres, sink_redis
+from tailrace.engine.secrets import revealed
 from tailrace.errors import NotSupported, SqlError, TailraceError
 from tailrace.formats import registry as schema_registry
 from tailrace.formats.registry import RegistryConnection
 from tailrace.kafka.admin import Topics
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, translate
-from tailrace.secret import Secret
 from tailrace.sql.names import SecretRef
 from tailrace.statements.connections.contract import ConnectionDetails
 from tailrace.statements.connections.csr import CsrDetails
@@ -41,11 +43,11 @@ def kafka(engine: Engine, item: Item) -> KafkaConnection:
         brokers=tuple(broker.address for broker in details.brokers),
         security_protocol=details.security_protocol,
         sasl_mechanism=details.sasl_mechanism,
-        sasl_username=_reveal(engine, details.sasl_username),
-        sasl_password=_reveal(engine, details.sasl_password),
-        ssl_key=_reveal(engine, details.ssl_key),
-        ssl_certificate=_reveal(engine, details.ssl_certificate),
-        ssl_certificate_authority=_reveal(engine, details.ssl_certificate_authority),
+        sasl_username=revealed(engine, details.sasl_username),
+        sasl_password=revealed(engine, details.sasl_password),
+        ssl_key=revealed(engine, details.ssl_key),
+        ssl_certificate=revealed(engine, details.ssl_certificate),
+        ssl_certificate_authority=revealed(engine, details.ssl_certificate_authority),
         progress_topic=details.progress_topic or f"_materialize-progress-{engine.region}-{item.id}",
         progress_topic_replication_factor=details.progress_topic_replication_factor,
     )
@@ -62,19 +64,12 @@ def registry(engine: Engine, item: Item) -> RegistryConnection:
     return RegistryConnection(
         name=item.name.item,
         url=details.url,
-        username=_reveal(engine, details.username),
-        password=_reveal(engine, details.password),
-        ssl_key=_reveal(engine, details.ssl_key),
-        ssl_certificate=_reveal(engine, details.ssl_certificate),
-        ssl_certificate_authority=_reveal(engine, details.ssl_certificate_authority),
+        username=revealed(engine, details.username),
+        password=revealed(engine, details.password),
+        ssl_key=revealed(engine, details.ssl_key),
+        ssl_certificate=revealed(engine, details.ssl_certificate),
+        ssl_certificate_authority=revealed(engine, details.ssl_certificate_authority),
     )
-
-
-def _reveal(engine: Engine, value: str | SecretRef | None) -> Secret | None:
-    if value is None or isinstance(value, str):
-        return None if value is None else Secret(value)
-    item = engine.catalog.expect(value.name.parts, ("secret",), value.name.position)
-    return engine.storage.secret(item.id)
 
 
 def secrets_of(engine: Engine, details: ConnectionDetails) -> frozenset[str]:
@@ -89,14 +84,11 @@ def secrets_of(engine: Engine, details: ConnectionDetails) -> frozenset[str]:
 
 def validate(engine: Engine, item: Item) -> None:
     """Connects as a source or sink would.  Raises what went wrong."""
-    details = item.statement.details
-    if isinstance(details, KafkaDetails):
-        _check_kafka(kafka(engine, item))
-    else:
-        _check_registry(registry(engine, item))
+    CHECKS[item.statement.type.name](engine, item)
 
 
-def _check_kafka(connection: KafkaConnection) -> None:
+def _check_kafka(engine: Engine, item: Item) -> None:
+    connection = kafka(engine, item)
     try:
         Topics(connection).client.list_topics(timeout=_ANSWER_SECONDS)
     except KafkaException as error:
@@ -104,8 +96,9 @@ def _check_kafka(connection: KafkaConnection) -> None:
         raise translate(error, attempt) from error
 
 
-def _check_registry(connection: RegistryConnection) -> None:
+def _check_registry(engine: Engine, item: Item) -> None:
     """GET /subjects, with the user's name and password if there are any."""
+    connection = registry(engine, item)
     try:
         schema_registry.subjects(connection)
     except TailraceError as error:
@@ -115,3 +108,12 @@ def _check_registry(connection: RegistryConnection) -> None:
             hint="WITH (VALIDATE = false) creates the connection without trying it.",
             sqlstate=error.sqlstate,
         ) from error
+
+
+CHECKS: dict[str, Callable[[Engine, Item], None]] = {
+    "KAFKA": _check_kafka,
+    "CONFLUENT SCHEMA REGISTRY": _check_registry,
+    "POSTGRES": sink_postgres.validate,
+    "REDIS": sink_redis.validate,
+}
+"""How each type of connection is tried: one line for each."""

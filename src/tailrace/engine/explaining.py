@@ -9,6 +9,7 @@ from tailrace.engine import sinks
 from tailrace.engine.avro_sinks import KEY, VALUE
 from tailrace.engine.define import scan_of
 from tailrace.engine.rows import rows_of
+from tailrace.engine.sink_key import key_places
 from tailrace.errors import NotSupported, SqlError
 from tailrace.formats.encode_avro import AvroEncoder
 from tailrace.ivm.dataflow import Dataflow
@@ -19,7 +20,8 @@ from tailrace.plan.keys import infer_keys
 from tailrace.plan.nodes import Node
 from tailrace.state.store import Store
 from tailrace.statements.contract import Result
-from tailrace.statements.sinks.kafka import SinkEnvelope
+from tailrace.statements.sinks.contract import SinkEnvelope
+from tailrace.statements.sinks.kafka import KafkaTarget
 from tailrace.types.core import TEXT, Column, Schema
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def schema_columns(statement: ExplainSchema) -> Schema:
 def schema(session: EngineSession, statement: ExplainSchema) -> Result:
     """The Avro schema that a sink would publish.  Nothing is created, and nobody asked."""
     relation, target = sinks.checked(session, statement.sink)
+    if not isinstance(target, KafkaTarget):
+        raise NotSupported(f"EXPLAIN SCHEMA for a {target.type} sink not yet supported")
     encoder = sinks.encoder_of(session.engine, target, KEY if statement.of_key else VALUE, relation)
     if not isinstance(encoder, AvroEncoder):
         raise NotSupported(f"EXPLAIN SCHEMA for a sink with FORMAT {encoder.name.upper()} not yet supported")
@@ -54,7 +58,7 @@ def schema(session: EngineSession, statement: ExplainSchema) -> Result:
     if not statement.of_key:
         text = encoder.schema(relation.schema, change=target.envelope is SinkEnvelope.DEBEZIUM)
     elif target.key is not None:
-        places = sinks.key_places(relation.schema, target.key)
+        places = key_places(relation.schema, target.key)
         text = encoder.schema(tuple(relation.schema[place] for place in places), change=False)
     else:
         raise SqlError("CREATE SINK does not have a key")

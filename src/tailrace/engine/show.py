@@ -75,7 +75,7 @@ def _type(item: Item, kind: str) -> str:
         return item.kind
     if item.kind == "connection":
         return str(item.statement.type.name.lower().replace(" ", "-"))
-    return "kafka"
+    return str(item.statement.target.type) if item.kind == "sink" else "kafka"
 
 
 def _fixed(kind: str) -> list[tuple[str, str]]:

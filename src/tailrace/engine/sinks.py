@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import Item
-from tailrace.engine import avro_sinks, connections
+from tailrace.engine import avro_sinks, connections, sink_postgres, sink_redis
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.partition_by import partition_by
-from tailrace.errors import (
-    DuplicateColumn,
-    KeyNotUnique,
-    NotSupported,
-    TypeMismatch,
-    UnknownColumn,
-    WrongObjectType,
-)
+from tailrace.engine.sink_key import check_key, key_places
+from tailrace.engine.sink_request import SinkKind, SinkRequest
+from tailrace.errors import NotSupported, TypeMismatch, UnknownColumn, WrongObjectType
 from tailrace.formats.encode_contract import Encoder
 from tailrace.formats.encoders import encoder
 from tailrace.kafka.admin import ASK_THE_BROKER, TopicLayout
 from tailrace.kafka.connection import KafkaConnection
-from tailrace.plan.nodes import Key
 from tailrace.sinks.contract import Sink
 from tailrace.sinks.envelope import DEBEZIUM, UPSERT
 from tailrace.sinks.kafka import KafkaSink
 from tailrace.sinks.kafka_definition import KafkaSinkDefinition
 from tailrace.statements import formats
 from tailrace.statements.contract import Result
-from tailrace.statements.sinks.kafka import KafkaTarget, SinkEnvelope, SinkKey
+from tailrace.statements.sinks.contract import SinkEnvelope
+from tailrace.statements.sinks.kafka import KafkaTarget
+from tailrace.statements.sinks.registry import Target
 from tailrace.testing import defences
 from tailrace.types.core import BEGINNING, BYTEA, TEXT, MapOf, Schema
 
@@ -60,16 +56,18 @@ def create(session: EngineSession, statement: CreateSink) -> Result:
         return session.create("sink", statement.name, define, if_not_exists=statement.if_not_exists)
 
 
-def checked(session: EngineSession, statement: CreateSink) -> tuple[Item, KafkaTarget]:
+def checked(session: EngineSession, statement: CreateSink) -> tuple[Item, Target]:
     """The relation and the target of a new sink, if they go together; comments are copied into the target."""
-    relation, target = _relation(session, statement), _target(statement)
+    relation, target = _relation(session, statement), statement.target
     target.check()
     if target.key is not None and target.envelope is SinkEnvelope.UPSERT:
         if target.key.enforced:
             check_key(relation, target.key)
         else:
             session.notice("upsert key not validated to be unique")
-    return relation, avro_sinks.checked(session.engine, target, relation)
+    if isinstance(target, KafkaTarget):
+        target = avro_sinks.checked(session.engine, target, relation)
+    return relation, target
 
 
 def _relation(session: EngineSession, statement: CreateSink) -> Item:
@@ -86,17 +84,18 @@ def _relation(session: EngineSession, statement: CreateSink) -> Item:
 
 
 def _connections(session: EngineSession, statement: CreateSink) -> list[Item]:
-    """To Kafka, and to the schema registries of the formats; each one once."""
-    target = _target(statement)
-    both = (target.formats.of_key, target.formats.value)
-    names = [target.connection, *(each.connection for each in both if isinstance(each, formats.AvroRegistry))]
-    return list({item.id: item for item in (session.resolve(name, "connection") for name in names)}.values())
+    """To the target, and to what else it needs; each one once."""
+    items = (session.resolve(name, "connection") for name in statement.target.connections)
+    return list({item.id: item for item in items}.values())
 
 
 def item(session: EngineSession, statement: CreateSink, identity: Identity) -> Item:
     relation = session.resolve(statement.relation)
     used = _connections(session, statement)
-    definition_of(session.engine, statement, identity, relation, connections.kafka(session.engine, used[0]))
+    request = SinkRequest(
+        engine=session.engine, statement=statement, identity=identity, relation=relation, connection=used[0]
+    )
+    _kind(statement).define(request)  # a definition that can be made is valid
     return Item(
         id=identity.id,
         kind="sink",
@@ -111,18 +110,45 @@ def item(session: EngineSession, statement: CreateSink, identity: Identity) -> I
 
 def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:
     """The running sink of a catalog item."""
-    target = _target(sink.statement)
-    connection = connections.kafka(engine, engine.catalog.resolve(target.connection.parts))
-    identity = Identity(id=sink.id, name=sink.name, facts=sink.facts)
-    definition = definition_of(engine, sink.statement, identity, relation, connection)
+    statement: CreateSink = sink.statement
+    request = SinkRequest(
+        engine=engine,
+        statement=statement,
+        identity=Identity(id=sink.id, name=sink.name, facts=sink.facts),
+        relation=relation,
+        connection=engine.catalog.resolve(statement.target.connection.parts),
+    )
+    kind = _kind(statement)
+    return kind.open(engine, kind.define(request))
+
+
+def _kafka_definition(request: SinkRequest) -> KafkaSinkDefinition:
+    connection = connections.kafka(request.engine, request.connection)
+    return definition_of(request.engine, request.statement, request.identity, request.relation, connection)
+
+
+def _open_kafka(engine: Engine, definition: KafkaSinkDefinition) -> Sink:
     limits, small = engine.sizes.of_kafka_sinks, engine.views.small
     return KafkaSink(definition, engine.spark, limits, defences.of_kafka_sinks(), small=small)
+
+
+KINDS: dict[str, SinkKind[Any]] = {
+    "kafka": SinkKind(define=_kafka_definition, open=_open_kafka),
+    "postgres": sink_postgres.KIND,
+    "redis": sink_redis.KIND,
+}
+"""By the type of the statement's target: one file and one line for each."""
+
+
+def _kind(statement: CreateSink) -> SinkKind[Any]:
+    return KINDS[statement.target.type]
 
 
 def definition_of(
     engine: Engine, statement: CreateSink, identity: Identity, relation: Item, connection: KafkaConnection
 ) -> KafkaSinkDefinition:
-    target = _target(statement)
+    target = statement.target
+    assert isinstance(target, KafkaTarget)
     assert relation.schema is not None
     key = None if target.key is None else key_places(relation.schema, target.key)
     return KafkaSinkDefinition(
@@ -173,45 +199,6 @@ def _partition_by(engine: Engine, target: KafkaTarget, schema: Schema, key: tupl
     of_key = target.envelope is SinkEnvelope.DEBEZIUM
     allowed = frozenset(key or () if of_key else range(len(schema)))
     return partition_by(target.partition_by, schema, allowed, engine.catalog)
-
-
-def key_places(schema: Schema, key: SinkKey) -> tuple[int, ...]:
-    names = [column.name for column in schema]
-    for i, name in enumerate(key.columns):
-        if name in key.columns[:i]:
-            raise DuplicateColumn(f"duplicate column referenced in KEY: {name}", position=key.position)
-        if name not in names:
-            raise UnknownColumn(f"column referenced in KEY does not exist: {name}", position=key.position)
-    return tuple(names.index(name) for name in key.columns)
-
-
-def check_key(relation: Item, key: SinkKey) -> None:
-    """The key must contain columns that are known to identify a row."""
-    assert relation.schema is not None
-    places = frozenset(key_places(relation.schema, key))
-    if any(known <= places for known in relation.keys):
-        return
-    specified = ", ".join(f'"{name}"' for name in key.columns)
-    raise KeyNotUnique(
-        "upsert key could not be validated as unique",
-        detail=(
-            f"Tailrace could not prove that the specified upsert envelope key ({specified}) is a unique key of the"
-            f" upstream relation. {_known_keys(relation.schema, relation.keys)}"
-        ),
-        hint="Use one of the known keys, or add NOT ENFORCED if you know the rows to be unique.",
-        position=key.position,
-    )
-
-
-def _known_keys(schema: Schema, keys: frozenset[Key]) -> str:
-    if not keys:
-        return "There are no known valid unique keys for the upstream relation."
-    lines = sorted("  (" + ", ".join(f'"{schema[i].name}"' for i in sorted(key)) + ")" for key in keys)
-    return "\n".join(["The following keys are known to be unique for the upstream relation:", *lines])
-
-
-def _target(statement: CreateSink) -> KafkaTarget:
-    return statement.target
 
 
 def encoder_of(engine: Engine, target: KafkaTarget, side: str, relation: Item) -> Encoder:

@@ -17,7 +17,6 @@ from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines
 from tailrace.statements.contract import Result
-from tailrace.statements.sinks.kafka import KafkaTarget
 from tailrace.statements.sinks.registry import Target, parse_target
 
 STARTS = (("CREATE", "SINK"),)
@@ -107,9 +106,11 @@ def _refuse(options: Options, target: Target) -> None:
         if options.has(option):
             message = f"CREATE SINK...WITH ({option.name}..) is not allowed"
             raise InvalidOption(message, position=options.position(option))
-    if isinstance(target, KafkaTarget) and options.has(COMMIT_INTERVAL):
-        message = "COMMIT INTERVAL option is not supported with KAFKA sinks"
-        raise InvalidOption(message, position=options.position(COMMIT_INTERVAL))
+    only_of: tuple[tuple[Option[Any], str], ...] = ((COMMIT_INTERVAL, "iceberg"), (DELIVERY_GUARANTEE, "kafka"))
+    for option, type_ in only_of:
+        if options.has(option) and target.type != type_:
+            message = f"{option.name} option is not supported with {target.type.upper()} sinks"
+            raise InvalidOption(message, position=options.position(option))
 
 
 def _guarantee(options: Options) -> DeliveryGuarantee:

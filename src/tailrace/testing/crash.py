@@ -21,6 +21,13 @@ CRASH_POINTS = (
     "kafka.slot_sent_not_committed",  # one slot of a large tick is flushed, its transaction is open
     "kafka.slot_committed",  # one slot of a large tick is committed, others are not
     "kafka.slots_committed",  # all slots are committed, the sink's own progress record is not written
+    "postgres.progress_read",  # older writers are fenced and the table was asked, nothing is written yet
+    "postgres.mid_copy",  # some rows of the tick are on the server, inside an open transaction
+    "postgres.sent_not_committed",  # rows and tick are in the tables, the transaction is open
+    "postgres.committed_not_seen",  # the server has committed; the engine has not noted it
+    "redis.progress_read",  # older writers are fenced and the keys were asked about, nothing is written yet
+    "redis.chunk_written",  # one part of a large tick is written, others are not
+    "redis.written_not_seen",  # Redis has the tick; the engine has not noted it
     "state.run_written",  # a large run's files are written, no manifest names them
     "checkpoint.before_publish",  # every file of a checkpoint is written, the manifest is not
     "checkpoint.after_publish",  # the manifest is published, the tick log is not yet cut

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from tailrace.catalog.database import Database
+from tailrace.sinks import postgres_definition, redis_definition
 from tailrace.sinks.kafka_definition import Defences
 from tailrace.sources.contract import Offsets
 from tailrace.ticks.log import TickLog
@@ -39,6 +40,19 @@ def is_on(name: str) -> bool:
 
 def of_kafka_sinks() -> Defences:
     return Defences(
+        progress_record=is_on("progress_record"), fence_before_progress=is_on("fence_before_progress")
+    )
+
+
+def of_postgres_sinks() -> postgres_definition.Defences:
+    return postgres_definition.Defences(
+        progress_record=is_on("progress_record"),
+        fence_before_progress=is_on("fence_before_progress"),
+    )
+
+
+def of_redis_sinks() -> redis_definition.Defences:
+    return redis_definition.Defences(
         progress_record=is_on("progress_record"), fence_before_progress=is_on("fence_before_progress")
     )
 

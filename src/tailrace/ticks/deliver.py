@@ -70,7 +70,7 @@ class Delivery:
         if held < self.written:
             raise SqlError(
                 f'sink "{self.name}" has written tick {self.written}, but its target holds only {held}',
-                detail="The progress topic was recreated, expired or restored from an older copy.",
+                detail="What it keeps its progress in was recreated, has expired or was restored from an older copy.",
                 hint="Drop the sink and create it again; with SNAPSHOT = false if the data itself is still there.",
                 sqlstate="55000",
             )

@@ -31,7 +31,7 @@ SYNTAX = [
     ("CREATE TABLE t (a «)", 'Expected data type, found ")"'),
     ("CREATE TABLE t (a int «frob)", 'Expected "," or ")", found identifier "frob"'),
     ("CREATE SINK s FROM v «FORMAT JSON", "Expected INTO, found FORMAT"),
-    ("CREATE SINK s FROM v INTO «REDIS", 'Expected one of KAFKA or ICEBERG, found identifier "redis"'),
+    ("CREATE SINK s FROM v INTO «FROB", "Expected one of KAFKA or POSTGRES"),
     (SINK + "FORMAT «no_such_format ENVELOPE UPSERT", 'found identifier "no_such_format"'),
     (SINK + "FORMAT JSON «FROB", 'Expected ENVELOPE, found identifier "frob"'),
     (SINK + "FORMAT JSON ENVELOPE «NONE", "Expected one of UPSERT or DEBEZIUM, found NONE"),
@@ -47,7 +47,7 @@ SYNTAX = [
     (SOURCE + "FORMAT JSON ENVELOPE «FROB", "Expected one of NONE or UPSERT or DEBEZIUM or MATERIALIZE"),
     (SOURCE + "FORMAT CSV WITH «x COLUMNS", "Expected HEADER or a number of columns, found"),
     ("CREATE SOURCE s FROM «FROB", "Expected one of KAFKA or LOAD or POSTGRES"),
-    ("CREATE CONNECTION c TO «FROB (x)", "Expected one of KAFKA or CONFLUENT or AWS or ICEBERG"),
+    ("CREATE CONNECTION c TO «FROB (x)", "Expected one of KAFKA or CONFLUENT or POSTGRES"),
     (KAFKA + "(«FROB 'x')", "Expected one of BROKER or BROKERS or AWS or SSH or SECURITY"),
     ("INSERT INTO t «", "Expected one of SELECT or WITH or VALUES"),
     ("UPDATE t a «= 1", "Expected SET, found"),
@@ -101,7 +101,7 @@ CONNECTIONS = [
     (CSR + "(URL 'x', «SSL KEY SECRET k)", "requires both SSL KEY and SSL CERTIFICATE"),
     (CSR + "(URL 'x', «BROKER 'b')", "CONFLUENT SCHEMA REGISTRY connections do not support BROKER values"),
     ("CREATE CONNECTION c TO «SSH TUNNEL (HOST 'x')", "SSH TUNNEL connections not yet supported"),
-    ("CREATE CONNECTION c TO «POSTGRES (HOST 'x')", "POSTGRES connections not yet supported"),
+    ("CREATE CONNECTION c TO «MYSQL (HOST 'x')", "MYSQL connections not yet supported"),
     ("ALTER CONNECTION c RESET (BROKER, «BROKER)", "BROKER specified more than once"),
 ]
 

@@ -6,21 +6,21 @@ from typing import Any
 
 from tailrace.sql.kinds import ANYTHING
 from tailrace.sql.options import Option
-from tailrace.statements.connections import csr, kafka
+from tailrace.statements.connections import csr, kafka, postgres, redis
 from tailrace.statements.connections.contract import ConnectionType
 
-TYPES: tuple[ConnectionType, ...] = (kafka.TYPE, csr.TYPE)
+TYPES: tuple[ConnectionType, ...] = (kafka.TYPE, csr.TYPE, postgres.TYPE, redis.TYPE)
 
 NOT_YET = (
     *("AWS", "AWS GLUE SCHEMA REGISTRY", "AWS PRIVATELINK", "ICEBERG CATALOG", "GCP"),
-    *("POSTGRES", "MYSQL", "SQL SERVER", "SSH TUNNEL"),
+    *("MYSQL", "SQL SERVER", "SSH TUNNEL"),
 )
 """Types that the grammar has and we do not: `{TYPE} connections not yet supported`."""
 
 _THEIR_OPTIONS = (
     *("ACCESS KEY ID", "ASSUME ROLE ARN", "ASSUME ROLE SESSION NAME", "AVAILABILITY ZONES", "CATALOG TYPE"),
-    *("CREDENTIAL", "DATABASE", "ENDPOINT", "GCP CONNECTION", "HOST", "REGION", "SCOPE", "SECRET ACCESS KEY"),
-    *("SERVICE NAME", "SESSION TOKEN", "SSL MODE", "WAREHOUSE"),
+    *("CREDENTIAL", "ENDPOINT", "GCP CONNECTION", "REGION", "SCOPE", "SECRET ACCESS KEY"),
+    *("SERVICE NAME", "SESSION TOKEN", "WAREHOUSE"),
 )
 
 

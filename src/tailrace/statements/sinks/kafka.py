@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from tailrace.errors import InvalidOption, NotSupported, SqlError
 from tailrace.sql.kinds import EXPRESSION, POSITIVE, TEXT, TEXT_MAP
@@ -15,6 +14,7 @@ from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, quote_ident
 from tailrace.statements.avro_options import KEY_FULLNAME, AvroSinkOptions
 from tailrace.statements.formats import AvroRegistry, Formats, parse_formats
+from tailrace.statements.sinks.contract import SinkEnvelope, SinkKey, parse_key, refuse_repeated
 from tailrace.statements.topic_refresh import TOPIC_METADATA_REFRESH_INTERVAL, refresh_interval
 
 TOPIC = Option("TOPIC", TEXT, required=True, doc="The topic to write to; created if it does not exist.")
@@ -35,22 +35,10 @@ COMPRESSION_TYPES = ("none", "gzip", "snappy", "lz4", "zstd")
 _TEXTS = Texts(missing="KAFKA CONNECTION must specify TOPIC")
 
 
-class SinkEnvelope(Enum):
-    UPSERT = "UPSERT"
-    DEBEZIUM = "DEBEZIUM"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SinkKey:
-    """KEY (columns) [NOT ENFORCED]; `position` is where the parenthesis begins."""
-
-    columns: tuple[str, ...]
-    enforced: bool = True
-    position: int | None = field(default=None, compare=False)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KafkaTarget:
+    type: ClassVar[str] = "kafka"
+
     connection: Name
     options: Options
     topic: str
@@ -69,23 +57,24 @@ class KafkaTarget:
     headers_position: int | None = field(default=None, compare=False)
     envelope_position: int | None = field(default=None, compare=False)
 
+    @property
+    def connections(self) -> list[Name]:
+        """To Kafka, and to the schema registries of the formats."""
+        both = (self.formats.of_key, self.formats.value)
+        return [self.connection, *(each.connection for each in both if isinstance(each, AvroRegistry))]
+
     def clauses(self, printer: Printer) -> list[str | None]:
         return [
             f"INTO KAFKA CONNECTION {printer.name(self.connection)} {self.options.show(printer)}",
-            self._key_clause(printer),
+            None if self.key is None else self.key.clause(printer),
             None if self.headers is None else f"HEADERS {quote_ident(self.headers)}",
             self.formats.sql(printer),
             f"ENVELOPE {self.envelope.value}",
         ]
 
-    def _key_clause(self, printer: Printer) -> str | None:
-        if self.key is None:
-            return None
-        return f"KEY {printer.columns(self.key.columns)}" + ("" if self.key.enforced else " NOT ENFORCED")
-
     def check(self) -> None:
         """What the clauses must mean together, whatever the catalog holds.  CREATE SINK calls this first."""
-        self._check_key()
+        refuse_repeated(self.key)
         if self.headers is not None and self.envelope is SinkEnvelope.DEBEZIUM:
             message = "HEADERS option is not supported with ENVELOPE DEBEZIUM"
             raise NotSupported(message, position=self.headers_position)
@@ -98,13 +87,6 @@ class KafkaTarget:
         for format_ in (self.formats.of_key, self.formats.value):
             if isinstance(format_, AvroRegistry):
                 self._check_fullnames(format_.options)
-
-    def _check_key(self) -> None:
-        columns = () if self.key is None else self.key.columns
-        for i, column in enumerate(columns):
-            if column in columns[:i]:
-                message = f"duplicate column referenced in KEY: {column}"
-                raise SqlError(message, position=None if self.key is None else self.key.position)
 
     def _check_fullnames(self, avro: AvroSinkOptions) -> None:
         if avro.key_fullname is not None and self.key is None:
@@ -150,17 +132,6 @@ def parse(p: Parser) -> KafkaTarget:
         headers_position=headers_position,
         envelope_position=envelope_position,
     )
-
-
-def parse_key(p: Parser) -> SinkKey | None:
-    """`[KEY (column,…) [NOT ENFORCED]]`; KEY FORMAT is not ours."""
-    if not p.at("KEY", "("):
-        return None
-    p.expect("KEY")
-    position = p.position
-    columns = p.columns()
-    enforced = not p.accept("NOT", "ENFORCED")
-    return SinkKey(columns=columns, enforced=enforced, position=position)
 
 
 def _formats(p: Parser) -> Formats:

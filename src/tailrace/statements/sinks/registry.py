@@ -7,12 +7,18 @@ from typing import TypeAlias
 
 from tailrace.errors import NotSupported
 from tailrace.sql.parser import Parser, one_of
-from tailrace.statements.sinks import kafka
+from tailrace.statements.sinks import kafka, postgres, redis
 from tailrace.statements.sinks.kafka import KafkaTarget
+from tailrace.statements.sinks.postgres import PostgresTarget
+from tailrace.statements.sinks.redis import RedisTarget
 
-Target: TypeAlias = KafkaTarget
+Target: TypeAlias = KafkaTarget | PostgresTarget | RedisTarget
 
-TARGETS: dict[str, Callable[[Parser], Target]] = {"KAFKA": kafka.parse}
+TARGETS: dict[str, Callable[[Parser], Target]] = {
+    "KAFKA": kafka.parse,
+    "POSTGRES": postgres.parse,
+    "REDIS": redis.parse,
+}
 NOT_YET = ("ICEBERG",)
 
 
