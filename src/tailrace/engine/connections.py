@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 
 from tailrace.catalog.items import Item
-from tailrace.engine import sink_postgres, sink_redis
+from tailrace.engine import aws, sink_postgres, sink_redis
 from tailrace.engine.secrets import revealed
 from tailrace.errors import NotSupported, SqlError, TailraceError
 from tailrace.formats import registry as schema_registry
@@ -115,5 +115,6 @@ CHECKS: dict[str, Callable[[Engine, Item], None]] = {
     "CONFLUENT SCHEMA REGISTRY": _check_registry,
     "POSTGRES": sink_postgres.validate,
     "REDIS": sink_redis.validate,
+    "AWS": aws.validate,
 }
 """How each type of connection is tried: one line for each."""

@@ -232,11 +232,15 @@ class EngineSession:
 
     def collect(self, text: str) -> pa.Table:
         """The rows of a Spark text.  Runs one job, which `cancel` ends."""
+        return self.interruptible(lambda: self.engine.views.small.sql(text).toArrow())
+
+    def interruptible(self, work: Callable[[], pa.Table]) -> pa.Table:
+        """What `work` gives; `cancel` ends the Spark jobs it runs."""
         context = self.engine.spark.sparkContext
         self._job_group = f"session-{id(self)}"
         context.setJobGroup(self._job_group, "query", interruptOnCancel=True)
         try:
-            return self.engine.views.small.sql(text).toArrow()
+            return work()
         except Exception:
             self.check_cancelled()
             raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tailrace.engine import copying
+from tailrace.engine import copy_to, copying
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported
 from tailrace.sql.kinds import BOOLEAN, OBJECT, TEXT, Several
@@ -73,7 +73,14 @@ def parse(p: Parser) -> Copy:
         return _to(p, of)
     into = p.accept("INTO")
     name = p.name("relation name or query in parentheses")
+    columns_position = p.position
     columns = p.columns() if p.at("(") else ()
+    if columns and not into and p.at("TO"):
+        raise NotSupported(
+            "specifying columns for COPY <table_name> TO commands not yet supported;"
+            " use COPY (SELECT...) TO ... instead",
+            position=columns_position,
+        )
     if not into and not columns and p.accept("TO"):
         return _to(p, name)
     p.keyword("FROM") if into or columns else p.keyword("TO", "FROM")
@@ -116,8 +123,10 @@ def execute(statement: Copy, session: Session, arguments: Arguments) -> Result:
         case CopyFrom(origin=None):
             session.admit("write")
             return copying.from_client(session, statement)
-        case _:
-            raise NotSupported("COPY to and from files not yet supported")
+        case CopyTo():
+            return copy_to.to_bucket(session, statement)
+        case CopyFrom():
+            raise NotSupported("COPY from files not yet supported")
 
 
 def _rows(of: Name | Select | Subscribe, session: Session, arguments: Arguments) -> Result:

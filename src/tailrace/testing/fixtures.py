@@ -19,6 +19,7 @@ from tailrace.testing.broker import Broker
 from tailrace.testing.postgres import Postgres
 from tailrace.testing.redis import Redis
 from tailrace.testing.registry import Registry
+from tailrace.testing.s3 import S3
 from tailrace.testing.topics import create_topic
 
 
@@ -58,6 +59,13 @@ def postgres() -> Iterator[Postgres]:
 def redis() -> Iterator[Redis]:
     """A running Redis; each test takes a key prefix of its own."""
     with Redis() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3]:
+    """A running S3 server; each test takes a bucket of its own."""
+    with S3() as running:
         yield running
 
 

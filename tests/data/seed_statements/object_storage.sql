@@ -1,4 +1,19 @@
 -- The examples of the bulk export pages; a placeholder in angle brackets outside a string became a name.
+CREATE CONNECTION aws_connection
+   TO AWS (ASSUME ROLE ARN = 'arn:aws:iam::<account-id>:role/<role>');
+
+CREATE CONNECTION aws_connection TO AWS (
+    ASSUME ROLE ARN = '<IAM role ARN>',
+    REGION = '<region>'
+);
+
+CREATE CONNECTION bucket_connection TO AWS (
+    ACCESS KEY ID = '<ACCESS_KEY_ID>',
+    SECRET ACCESS KEY = SECRET secret_access_key,
+    ENDPOINT = 'https://storage.googleapis.com',
+    REGION = 'us'
+);
+
 SELECT awsc.id, external_id
  FROM mz_internal.mz_aws_connections awsc
  JOIN mz_connections c ON awsc.id = c.id

@@ -6,21 +6,19 @@ from typing import Any
 
 from tailrace.sql.kinds import ANYTHING
 from tailrace.sql.options import Option
-from tailrace.statements.connections import csr, kafka, postgres, redis
+from tailrace.statements.connections import aws, csr, kafka, postgres, redis
 from tailrace.statements.connections.contract import ConnectionType
 
-TYPES: tuple[ConnectionType, ...] = (kafka.TYPE, csr.TYPE, postgres.TYPE, redis.TYPE)
+TYPES: tuple[ConnectionType, ...] = (kafka.TYPE, csr.TYPE, postgres.TYPE, redis.TYPE, aws.TYPE)
 
 NOT_YET = (
-    *("AWS", "AWS GLUE SCHEMA REGISTRY", "AWS PRIVATELINK", "ICEBERG CATALOG", "GCP"),
+    *("AWS GLUE SCHEMA REGISTRY", "AWS PRIVATELINK", "ICEBERG CATALOG", "GCP"),
     *("MYSQL", "SQL SERVER", "SSH TUNNEL"),
 )
 """Types that the grammar has and we do not: `{TYPE} connections not yet supported`."""
 
 _THEIR_OPTIONS = (
-    *("ACCESS KEY ID", "ASSUME ROLE ARN", "ASSUME ROLE SESSION NAME", "AVAILABILITY ZONES", "CATALOG TYPE"),
-    *("CREDENTIAL", "ENDPOINT", "GCP CONNECTION", "REGION", "SCOPE", "SECRET ACCESS KEY"),
-    *("SERVICE NAME", "SESSION TOKEN", "WAREHOUSE"),
+    *("AVAILABILITY ZONES", "CATALOG TYPE", "CREDENTIAL", "GCP CONNECTION", "SCOPE", "SERVICE NAME", "WAREHOUSE"),
 )
 
 

@@ -1,0 +1,184 @@
+"""COPY … TO 's3://…': a relation or query at one tick, as files in a bucket, written by Spark's tasks."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from tailrace.catalog.items import Item
+from tailrace.engine import aws
+from tailrace.engine.asking import answers, settled
+from tailrace.engine.contents import reading, text_of
+from tailrace.engine.queries import collect, columns_of
+from tailrace.errors import InvalidOption, NotSupported, SqlError, TypeMismatch
+from tailrace.formats import parquet_columns
+from tailrace.formats.csv_lines import CsvStyle
+from tailrace.plan.bind import BoundQuery
+from tailrace.sinks.s3_export import Export
+from tailrace.sinks.s3_files import CsvFiles, FileFormat, ParquetFiles
+from tailrace.sql.names import Name, QueryText
+from tailrace.sql.options import Option
+from tailrace.sql.unparse import quote_ident
+from tailrace.statements import copy
+from tailrace.statements.contract import Result
+from tailrace.statements.select import Select
+from tailrace.ticks.cluster import explain
+from tailrace.types.core import TEXT, UNKNOWN, Char, Schema, Varchar
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+    from tailrace.statements.copy import CopyTo
+
+_UNITS = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
+_DEFAULT_SIZE, _LEAST_SIZE, _MOST_SIZE = 256 << 20, 16 << 20, 4 << 30
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?b)?\s*", re.IGNORECASE)
+
+
+def to_bucket(session: EngineSession, statement: CopyTo) -> Result:
+    """Runs one Spark job, and one for the target if that is an expression.  Returns when every file is complete."""
+    if statement.format is None:
+        raise InvalidOption("COPY TO <expr> requires a FORMAT option")
+    connection = _connection(session, statement)
+    largest = _largest(statement)
+    bound = _bound(session, statement)
+    schema = columns_of(bound)
+    format, select = _format(statement, schema)
+    export = Export(
+        id=uuid.uuid4().hex[:12],
+        connection=aws.connection(session.engine, connection),
+        directory=_directory(session, statement),
+        format=format,
+        largest=largest,
+    )
+    export.check()
+    engine = session.engine
+    node = settled(bound.node, answers(session))
+    with reading(engine, node) as t:
+        rows = engine.spark.sql(f"SELECT {select} FROM ({text_of(engine, node, t)})")
+        try:
+            written = export.run(rows, lambda outcomes: session.interruptible(outcomes.toArrow))
+        except Exception as error:
+            raise explain(error) from error
+    return Result(tag=f"COPY {written.messages}")
+
+
+def _connection(session: EngineSession, statement: CopyTo) -> Item:
+    name = statement.options.get(copy.AWS_CONNECTION)
+    if name is None:
+        raise InvalidOption("AWS CONNECTION is required for COPY ... TO <expr>")
+    return session.resolve(name, "connection")
+
+
+def _bound(session: EngineSession, statement: CopyTo) -> BoundQuery:
+    match statement.of:
+        case Name() as name:
+            relation = session.resolve(name)
+            if relation.schema is None:
+                raise SqlError(f"{relation.kind} {relation.name.item} has no rows to copy", sqlstate="42809")
+            full = (relation.name.database, relation.name.schema, relation.name.item)
+            return session.bind(QueryText("SELECT * FROM " + ".".join(map(quote_ident, full))))
+        case Select(query=query, as_of=None):
+            bound = session.bind(query)
+            if bound.order_by:
+                raise NotSupported(
+                    "ORDER BY is not supported in SELECT query for COPY statements",
+                    detail="Rows are spread over files that are written at the same time.",
+                )
+            return bound
+        case Select():
+            raise NotSupported("AS OF in COPY ... TO <expr> not yet supported")
+        case _:
+            raise NotSupported("SUBSCRIBE in COPY ... TO <expr> not supported")
+
+
+def _format(statement: CopyTo, schema: Schema) -> tuple[FileFormat, str]:
+    """And the select list that makes the columns it writes."""
+    places = [f"c{i}" for i in range(len(schema))]
+    match statement.format:
+        case "csv":
+            style = _style(statement)
+            header = style.header(schema) if statement.options.get(copy.HEADER) else ""
+            return CsvFiles(header), f"{style.line(schema, places)} AS line"
+        case "parquet":
+            for option in (copy.DELIMITER, copy.NULL, copy.QUOTE, copy.ESCAPE, copy.HEADER):
+                _refuse(statement, option, "FORMAT parquet")
+            unknown = parquet_columns.not_encodable(schema)
+            if unknown:
+                raise NotSupported(
+                    f"Cannot encode the following columns/types: [{', '.join(unknown)}]",
+                    hint="Cast them, for example to text.",
+                )
+            return ParquetFiles(parquet_columns.arrow_schema(schema)), parquet_columns.select(schema, places)
+        case "text" | "binary":
+            raise NotSupported(f"FORMAT {str(statement.format).upper()} not yet supported")
+        case _:
+            raise InvalidOption(
+                f"unknown FORMAT: {statement.format}", position=statement.options.position(copy.FORMAT)
+            )
+
+
+def _style(statement: CopyTo) -> CsvStyle:
+    options = statement.options
+    quote = options.get(copy.QUOTE) or '"'
+    style = CsvStyle(
+        delimiter=options.get(copy.DELIMITER) or ",",
+        quote=quote,
+        escape=options.get(copy.ESCAPE) or quote,
+        null=options.get(copy.NULL) or "",
+    )
+    for option, value in ((copy.DELIMITER, style.delimiter), (copy.QUOTE, style.quote), (copy.ESCAPE, style.escape)):
+        if len(value) != 1 or value in "\r\n":
+            raise InvalidOption(
+                f"COPY {option.name.lower()} must be a single one-byte character", position=options.position(option)
+            )
+    if style.delimiter == style.quote or style.delimiter in style.null or style.quote in style.null:
+        raise InvalidOption("COPY delimiter, quote and null text must differ")
+    return style
+
+
+def _refuse(statement: CopyTo, option: Option[Any], where: str) -> None:
+    if statement.options.has(option):
+        message = f"{option.name} option is not supported with {where}"
+        raise InvalidOption(message, position=statement.options.position(option))
+
+
+def _largest(statement: CopyTo) -> int:
+    given = statement.options.get(copy.MAX_FILE_SIZE)
+    if given is None:
+        return _DEFAULT_SIZE
+    position = statement.options.position(copy.MAX_FILE_SIZE)
+    found = _SIZE.fullmatch(given)
+    if found is None:
+        raise InvalidOption(f"invalid MAX FILE SIZE: {given}", hint="For example '100MB'.", position=position)
+    size = int(float(found[1]) * _UNITS[(found[2] or "").lower()])
+    if size < _LEAST_SIZE:
+        raise InvalidOption("MAX FILE SIZE cannot be less than 16MB", position=position)
+    if size > _MOST_SIZE:
+        raise InvalidOption("MAX FILE SIZE cannot be greater than 4GB", position=position)
+    return size
+
+
+def _directory(session: EngineSession, statement: CopyTo) -> str:
+    """The bucket and path that the target's expression gives, evaluated once."""
+    assert statement.target is not None
+    expression, select = statement.target, "SELECT "
+    bound = session.bind(QueryText(select + expression.text, expression.start - len(select)))
+    [column] = columns_of(bound)
+    if column.type not in (TEXT, UNKNOWN) and not isinstance(column.type, Varchar | Char):
+        raise TypeMismatch(
+            f"COPY TO target must have type text, not type {column.type}", position=expression.start + 1
+        )
+    [target] = collect(session, bound, ()).column(0).to_pylist()
+    if target is None:
+        raise SqlError("COPY TO target value can not be null", position=expression.start + 1, sqlstate="22004")
+    parts = urlsplit(target)
+    if parts.scheme not in ("s3", "gs") or not parts.netloc:
+        raise SqlError(
+            "only 's3://...' and 'gs://...' urls are supported as COPY TO target",
+            position=expression.start + 1,
+            sqlstate="22023",
+        )
+    path = target.split("://", 1)[1].split("/", 1)
+    return "/".join(part for part in (path[0], *path[1:]) if part).rstrip("/")
