@@ -15,6 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from tailrace import statements
+from tailrace.cli import settings
+from tailrace.cli.settings import ENGINE, SERVER
+from tailrace.engine.system.registry import TABLES as SYSTEM_TABLES
 from tailrace.plan.functions.aggregates import AGGREGATES
 from tailrace.plan.functions.registry import FAMILIES
 from tailrace.plan.functions.tables import TABLES
@@ -32,7 +35,12 @@ _CLAUSES = ("formats", "avro_options", "ingest", "topic_refresh")
 
 def pages() -> dict[str, str]:
     """Name of a file → its text."""
-    return {"statements.md": _statements(), "functions.md": _functions()}
+    return {
+        "statements.md": _statements(),
+        "functions.md": _functions(),
+        "system-relations.md": _system_relations(),
+        "settings.md": _settings(),
+    }
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -144,6 +152,30 @@ def _call(name: str, arguments: Sequence[SqlType], variadic: bool = False) -> st
 
 def _columns(columns: Sequence[tuple[str, SqlType]]) -> str:
     return ", ".join(f"{name} {type}" for name, type in columns)
+
+
+# ── system relations and settings ──
+
+
+def _system_relations() -> str:
+    parts = [f"{_WRITTEN}\n\n# System relations\n\nAnyone can SELECT from these; `?` after a type: may be NULL.\n"]
+    for schema in dict.fromkeys(table.schema for table in SYSTEM_TABLES):
+        lines = [
+            (f"`{table.name}`", ", ".join(f"{c.name} {c.type}{'?' if c.nullable else ''}" for c in table.columns))
+            for table in SYSTEM_TABLES
+            if table.schema == schema
+        ]
+        parts.append(f"## {schema}\n{_table(('relation', 'columns'), sorted(lines))}")
+    return "\n".join(parts)
+
+
+def _settings() -> str:
+    rows = [
+        (f"`{s.flag}`", f"`{s.variable}`", s.shown, "" if s.default is None else f"`{s.default}`", s.doc)
+        for s in (*SERVER, *ENGINE)
+    ]
+    table = _table(("flag", "variable", "takes", "default", ""), rows)
+    return f"{_WRITTEN}\n\n# Settings\n\n{_said(settings)}\n{table}"
 
 
 def _listed(lines: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ def engine(spark: SparkSession) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def server(engine: Engine) -> Iterator[Server]:
-    listening = Server(host="127.0.0.1", port=0, open_session=lambda _: engine.session())
+    listening = Server(host="127.0.0.1", port=0, open_session=engine.open_session)
     listening.start()
     yield listening
     listening.stop(5.0)

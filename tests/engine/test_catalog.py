@@ -143,3 +143,13 @@ def test_session_functions_say_what_the_session_is(connection: psycopg.Connectio
     assert row == ("materialize", "public", "materialize", "tool", ["public"], "bids", "numeric(38,2)", None)
     with pytest.raises(psycopg.errors.UndefinedTable):
         connection.execute("SELECT 'nope'::regclass")
+
+
+def test_what_is_shown_can_be_filtered_and_selected_from(connection: psycopg.Connection) -> None:
+    assert connection.execute("SHOW TABLES").fetchall() == [("bids", "what people offer")]
+    assert connection.execute("SHOW OBJECTS WHERE type = 'view'").fetchall() == [("cheap", "view", "")]
+    assert connection.execute("SHOW OBJECTS LIKE 'sp%'").fetchall() == [("spent", "materialized view", "")]
+    query = "SELECT o.name FROM (SHOW OBJECTS) o JOIN (SHOW MATERIALIZED VIEWS) m ON m.name = o.name"
+    assert connection.execute(query).fetchall() == [("spent",)]
+    with pytest.raises(psycopg.errors.UndefinedColumn):
+        connection.execute("SHOW TABLES WHERE nope = 1")

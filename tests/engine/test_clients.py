@@ -69,6 +69,16 @@ def test_division_by_zero_is_an_error_and_not_a_null(connection: psycopg.Connect
         connection.execute("SELECT 1 / (item - 1) FROM bids")
 
 
+def test_a_query_may_read_the_catalog_and_a_table(connection: psycopg.Connection) -> None:
+    query = "SELECT c.name, b.item FROM mz_columns c JOIN mz_objects o ON o.id = c.id, bids b WHERE o.name = 'bids'"
+    rows = connection.execute(f"{query} AND c.position = b.item AND current_setting('cluster') = 'quickstart'")
+    assert sorted(rows.fetchall()) == [("item", 1), ("price", 2)]
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="constants"):
+        connection.execute("SELECT format_type(item::oid, 1) FROM bids")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="system relations"):
+        connection.execute("CREATE MATERIALIZED VIEW m AS SELECT * FROM mz_objects")
+
+
 def test_a_notice_says_what_was_skipped(connection: psycopg.Connection) -> None:
     heard: list[str] = []
     connection.add_notice_handler(lambda notice: heard.append(str(notice.message_primary)))

@@ -140,3 +140,19 @@ def test_statements_are_prepared_by_name(connection: psycopg.Connection, table: 
     connection.execute("DISCARD ALL")
     with pytest.raises(psycopg.errors.InvalidSqlStatementName):
         connection.execute("EXECUTE put (1)")
+
+
+def test_the_statements_of_one_string_are_one_transaction(connection: psycopg.Connection, table: str) -> None:
+    insert = f"INSERT INTO {table} VALUES"
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        connection.execute(f"{insert} (1); {insert} (2); SELECT 1 / 0".encode())
+    assert count(connection, table) == 0
+    connection.execute(f"{insert} (1); {insert} (2)".encode())
+    assert count(connection, table) == 2
+    # What reads comes after what was written before it.
+    cursor = connection.execute(f"{insert} (3); SELECT count(*) FROM {table}; DELETE FROM {table} WHERE k = 1".encode())
+    assert cursor.nextset()
+    assert cursor.fetchall() == [(3,)]
+    assert count(connection, table) == 2
+    connection.execute(f"BEGIN; {insert} (9); ROLLBACK".encode())
+    assert count(connection, table) == 2

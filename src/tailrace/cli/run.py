@@ -7,13 +7,15 @@ is bounded and done, or Ctrl-C.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
-from tailrace.cli.options import add_engine_options, pace, sizes
+from tailrace.cli.options import pace, sizes
+from tailrace.cli.settings import ENGINE, add_flags, resolve
 from tailrace.cli.table import print_rows
 from tailrace.engine.engine import Engine
 from tailrace.errors import TailraceError
@@ -25,11 +27,12 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("run", help="run a SQL script without a server")
     parser.add_argument("file", type=Path, metavar="FILE.sql")
     parser.add_argument("--data-dir", type=Path, metavar="D", help="where durable things are kept (default: nowhere)")
-    add_engine_options(parser)
+    add_flags(parser, ENGINE)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    resolve(options, ENGINE, os.environ)
     text = options.file.read_text()
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

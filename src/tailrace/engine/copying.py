@@ -52,7 +52,7 @@ def to_client(statement: CopyTo, result: Result) -> Result:
 
 
 def from_client(session: EngineSession, statement: CopyFrom) -> Result:
-    table = session.resolve(statement.table, "table")
+    table = dml.changeable(session, statement.table, "INSERT")
     return Result(tag="COPY {rows}", copy_in=Incoming(session, table, _columns(table, statement), _style(statement)))
 
 

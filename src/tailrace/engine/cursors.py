@@ -119,6 +119,6 @@ def close(session: EngineSession, statement: Close) -> Result:
 
 
 def _transaction(session: EngineSession, what: str) -> Transaction:
-    if session.transaction is None:
+    if session.transaction is None or session.transaction.is_implicit:
         raise NoTransaction(f"{what} can only be used in transaction blocks")
     return session.transaction

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.errors import DuplicateColumn, SqlError
+from tailrace.errors import DuplicateColumn, NotSupported, SqlError
 from tailrace.plan.append_only import is_append_only
 from tailrace.plan.bind import BoundQuery
 from tailrace.plan.expressions import Ref
@@ -60,6 +60,8 @@ def materialized_view(session: EngineSession, statement: CreateMaterializedView,
             sqlstate="42P17",
         )
     refuse_untimely(bound.node, bound.now_at)
+    if any(relation.startswith("s") for relation in scans(bound.node)):
+        raise NotSupported("materialized views of system relations not yet supported", hint="Use a plain view.")
     node = named(bound, statement.columns, statement.name)
     schema = _asserted(node.schema, statement.assert_not_null)
     return _item(

@@ -13,6 +13,7 @@ from tailrace.engine import flink_tables, queries
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.context import Arguments
 from tailrace.engine.define import scan_of
+from tailrace.engine.privileges import require
 from tailrace.engine.rows import arrow_schema
 from tailrace.errors import NotNullViolation, NotSupported, SqlError, UnknownColumn
 from tailrace.plan.bind import BoundQuery, assign, bind_scalar
@@ -74,8 +75,9 @@ def _value(session: EngineSession, table: Item, place: int, given: dict[str, int
 
 
 def changeable(session: EngineSession, name: Name, verb: str) -> Item:
-    """A table whose rows are ours."""
+    """A table whose rows are ours, and may be changed so by this role."""
     table = session.resolve(name, "table")
+    require(session, verb, table)
     if flink_tables.is_flink(table):
         raise NotSupported(
             f"{verb} of a Kafka table not supported",
@@ -89,6 +91,8 @@ def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> i
     table = changeable(session, statement.table, "INSERT")
     bound = plan_insert(session, statement, [type for type, _ in arguments])
     wait_until_filled(session.engine, bound.node)
+    if scans(bound.node):
+        session.refuse_in_transaction("INSERT ... SELECT")
     if session.transaction is not None:
         return _hold(session, table, bound, arguments)
     return _change(session, table, lambda: _weighted(table, queries.collect(session, bound, arguments), 1))
@@ -100,16 +104,15 @@ def insert_rows(session: EngineSession, table: Item, rows: pa.Table) -> int:
         return _change(session, table, lambda: _weighted(table, rows, 1))
     weighted = _weighted(table, rows, 1)
     _check_not_null(table, weighted)
+    session.admit("write")
     session.transaction.insert(table.id, weighted)
     return int(rows.num_rows)
 
 
 def _hold(session: EngineSession, table: Item, bound: BoundQuery, arguments: Arguments) -> int:
     """Rows for the end of the transaction: only such as do not depend on what is there then."""
-    if scans(bound.node):
-        session.refuse_in_transaction("INSERT ... SELECT")
-    assert session.transaction is not None
     session.admit("write")
+    assert session.transaction is not None
     rows = _weighted(table, queries.collect(session, bound, arguments), 1)
     _check_not_null(table, rows)
     session.transaction.insert(table.id, rows)

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.database import Database, temporary_directory
 from tailrace.catalog.items import Item
-from tailrace.catalog.roles import BUILT_IN, Role
+from tailrace.catalog.roles import Role, Roles
 from tailrace.catalog.storage import Storage
 from tailrace.engine import flink_tables
 from tailrace.engine.contents import reading, text_of
@@ -34,9 +34,11 @@ from tailrace.engine.sessions import Sessions
 from tailrace.engine.sizes import Sizes
 from tailrace.engine.subscription import Change, Subscription
 from tailrace.engine.system import registry as system
+from tailrace.errors import SqlError
 from tailrace.ivm.views import Views
 from tailrace.plan.nodes import Scan
 from tailrace.secret import Secret
+from tailrace.server.startup import StartupInfo
 from tailrace.spark import configure
 from tailrace.state import checkpoint
 from tailrace.state.store import Store
@@ -45,6 +47,7 @@ from tailrace.ticks.cluster import Cluster
 from tailrace.ticks.loop import Loop, Pace
 from tailrace.ticks.recovery import recover
 from tailrace.ticks.status import Statuses
+from tailrace.verifier import Verifier
 
 
 class Engine:
@@ -64,6 +67,7 @@ class Engine:
         self.database = Database(self.directory)
         self.region = self.database.region
         self.storage = Storage(self.database)
+        self.role_store = Roles(self.database)
         self.spark = configure(spark.newSession())
         self.views = Views(self.spark)
         state = self.directory / "state"
@@ -134,12 +138,27 @@ class Engine:
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        return BUILT_IN
+        return self.role_store.all()
 
     # ── for programs ──
 
     def session(self) -> EngineSession:
         return EngineSession(self)
+
+    def open_session(self, startup: StartupInfo) -> EngineSession:
+        """For a client that has been let in."""
+        role = self.role_store.find(startup.user)
+        if role is None or not role.login:
+            reason = "does not exist" if role is None else "is not permitted to log in"
+            raise SqlError(f'role "{startup.user}" {reason}', sqlstate="28000")
+        session = EngineSession(self, startup.user)
+        self.sessions.add(session, startup.address)
+        return session
+
+    def verifier_of(self, user: str) -> Verifier | None:
+        """What a client's password is checked with."""
+        role = self.role_store.find(user)
+        return role.verifier if role is not None and role.login else None
 
     def sql(self, text: str) -> pa.Table | None:
         """Runs the statements of `text`; the rows of the last one, if it has any, under their own column names."""

@@ -93,12 +93,14 @@ def _when(session: EngineSession, node: Node, time: int | None) -> Iterator[Tick
     transaction = session.transaction
     if transaction is None or time is not None or not scans(node):
         if transaction is not None and scans(node):
-            transaction.admit("read")
+            session.admit("read")
         with reading(session.engine, node, time) as t:
             yield t
         return
+    session.admit("read")
+    assert session.transaction is not None
     wait_until_filled(session.engine, node)
-    t = transaction.reads_at()
+    t = session.transaction.reads_at()
     check_readable(session.engine, node, t, t)
     with session.engine.views.scratch():
         yield t

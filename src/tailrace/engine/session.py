@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
-from tailrace.engine import asking
+from tailrace.catalog.roles import Role
+from tailrace.engine import asking, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables
@@ -45,6 +46,7 @@ class Recorder:
 
     def relation(self, parts: tuple[str, ...], position: int | None) -> Relation:
         found = self._catalog.relation(parts, position)
+        privileges.require(self._session, "SELECT", self._catalog.items[found.id])
         self.used.add(found.id)
         return found
 
@@ -65,10 +67,15 @@ class EngineSession:
         self.transaction: Transaction | None = None
         self.prepared: dict[str, Prepared] = {}  # by PREPARE
         self.variables = Variables()
+        self.variables.fix("is_superuser", "on" if self.role.superuser else "off")
         self.notices: list[Notice] = []
         self._cancelled = threading.Event()
         self._job_group: str | None = None
         self._used: frozenset[str] = frozenset()
+
+    @property
+    def role(self) -> Role:
+        return self.engine.role_store.get(self.user)
 
     # ── the contract ──
 
@@ -93,6 +100,7 @@ class EngineSession:
         execute = getattr(_module_of(prepared.statement), "execute", None)
         if _defines(prepared.statement):
             self.admit("definition")
+            privileges.check_definition(self, prepared.statement)
         if execute is None:
             raise NotSupported(f"{_words(prepared.statement)} not yet supported")
         result: Result = execute(prepared.statement, self, _typed(prepared.parameters, arguments))
@@ -127,10 +135,28 @@ class EngineSession:
 
     def admit(self, kind: Kind) -> None:
         """A statement of this kind is about to run: may it, in the transaction that is open?"""
-        if self.transaction is not None:
-            self.transaction.admit(kind)
+        if self.transaction is None:
+            return
+        if self.transaction.is_implicit and self.transaction.kind not in (None, kind):
+            self.end_string(keep=True)
+            self.begin_string()
+        self.transaction.admit(kind)
+
+    def begin_string(self) -> None:
+        """Several statements in one message are one transaction, unless they say otherwise."""
+        if self.transaction is None:
+            self.transaction = Transaction(self.engine, is_implicit=True)
+
+    def end_string(self, *, keep: bool) -> None:
+        if self.transaction is not None and self.transaction.is_implicit:
+            ended = self.end_transaction()
+            if keep and ended is not None:
+                ended.commit()
 
     def refuse_in_transaction(self, what: str) -> None:
+        """For what cannot wait for a COMMIT.  In a string of statements it takes effect at once, as does what was
+        before it."""
+        self.end_string(keep=True)
         if self.transaction is not None:
             raise SqlError(f"{what} cannot be run inside a transaction block", sqlstate="25001")
 
@@ -168,12 +194,15 @@ class EngineSession:
         if existing is not None and not or_replace:
             raise DuplicateObject(f'{existing.kind} "{full}" already exists', position=name.position)
         item = define(Identity(id=engine.storage.next_id(), name=full, facts={}))
+        privileges.check_new(self, item)
         if existing is not None:
             if existing.kind != kind:
                 raise WrongObjectType(f"{existing.name} is a {existing.kind} not a {kind}", position=name.position)
             engine.catalog.refuse_if_needed(existing, {existing.id})
         replaced = () if existing is None else (existing.id,)
-        engine.add(item, *also(item), secret=secret, instead_of=replaced)
+        for each in (item, *(others := also(item))):
+            engine.role_store.own(each.id, self.role)
+        engine.add(item, *others, secret=secret, instead_of=replaced)
         return Result(tag=tag)
 
     def notice(self, message: str, **fields: str) -> None:
@@ -265,7 +294,7 @@ def _typed(types: Sequence[SqlType], arguments: Sequence[str | None]) -> list[tu
 
 def _defines(statement: object) -> bool:
     """Does it change what objects there are?"""
-    return type(statement).__name__.startswith(("Create", "Alter", "Drop", "Comment", "Grant", "Revoke"))
+    return type(statement).__name__.startswith(("Create", "Alter", "Rename", "Drop", "Comment"))
 
 
 def _module_of(statement: object) -> ModuleType:

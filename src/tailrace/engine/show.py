@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import DEFAULT_CLUSTER, DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
+from tailrace.engine import queries
 from tailrace.engine.rows import rows_of
+from tailrace.engine.system.shows import SHOWN, columns_of, relation_of, rows_of_kind
 from tailrace.errors import NotSupported
+from tailrace.sql.names import QueryText
 from tailrace.statements.contract import Result
 from tailrace.types.core import BOOLEAN, TEXT, Column, Schema
 
@@ -26,65 +28,27 @@ COLUMNS: Schema = (
 )
 CREATE: Schema = (Column("name", TEXT), Column("create_sql", TEXT))
 
-_KINDS: dict[str, tuple[str, ...]] = {
-    "tables": ("table",),
-    "sources": ("source",),
-    "views": ("view",),
-    "materialized views": ("materialized view",),
-    "sinks": ("sink",),
-    "connections": ("connection",),
-    "secrets": ("secret",),
-    "indexes": ("index",),
-    "types": ("type",),
-    "objects": ("table", "source", "view", "materialized view", "sink", "connection", "secret"),
-}
-_EXTRA: dict[str, tuple[str, ...]] = {
-    "sources": ("type", "cluster"),
-    "sinks": ("type", "cluster"),
-    "connections": ("type",),
-    "materialized views": ("cluster",),
-    "objects": ("type",),
-}
-
-
-def columns_of(kind: str) -> Schema:
-    names = ("name", *_EXTRA.get(kind, ()), "comment")
-    return tuple(Column(name, TEXT) for name in names)
+__all__ = ["COLUMNS", "CREATE", "columns", "columns_of", "create", "objects"]
 
 
 def objects(session: EngineSession, statement: ShowObjects) -> Result:
+    if statement.kind not in SHOWN:
+        raise NotSupported(f"SHOW {statement.kind.upper()} not yet supported")
     columns = columns_of(statement.kind)
-    rows: list[tuple[str | None, ...]] = list(_fixed(statement.kind))
-    if not rows:
-        if statement.kind not in _KINDS:
-            raise NotSupported(f"SHOW {statement.kind.upper()} not yet supported")
-        comments = session.engine.storage.comments()
-        found = session.engine.catalog.of_kind(*_KINDS[statement.kind])
-        wanted = [item for item in found if statement.cluster in (None, item.cluster)]
-        rows = [_row(item, statement.kind, comments.get((item.id, 0), "")) for item in wanted]
+    if statement.filter is not None and statement.filter.where is not None:
+        return _where(session, statement, statement.filter.where)
+    rows = rows_of_kind(session, statement.kind, statement.cluster)
     return Result(tag="SHOW", columns=columns, rows=rows_of(columns, _filtered(rows, statement.filter)))
 
 
-def _row(item: Item, kind: str, comment: str) -> tuple[str | None, ...]:
-    extra = {"type": _type(item, kind), "cluster": item.cluster}
-    return (item.name.item, *(extra[name] for name in _EXTRA.get(kind, ())), comment)
-
-
-def _type(item: Item, kind: str) -> str:
-    if kind == "objects":
-        return item.kind
-    if item.kind == "connection":
-        return str(item.statement.type.name.lower().replace(" ", "-"))
-    return str(item.statement.target.type) if item.kind == "sink" else "kafka"
-
-
-def _fixed(kind: str) -> list[tuple[str, str]]:
-    return {
-        "clusters": [(DEFAULT_CLUSTER, "")],
-        "databases": [(DEFAULT_DATABASE, "")],
-        "schemas": [(DEFAULT_SCHEMA, ""), ("mz_catalog", ""), ("mz_internal", "")],
-        "roles": [("materialize", "")],
-    }.get(kind, [])
+def _where(session: EngineSession, statement: ShowObjects, condition: QueryText) -> Result:
+    """SHOW … WHERE: the same condition on the relation behind it."""
+    if statement.cluster is not None:
+        raise NotSupported("SHOW ... IN CLUSTER ... WHERE not yet supported", hint="Name the cluster in WHERE.")
+    head = f"SELECT * FROM {relation_of(statement.kind)} WHERE "
+    result = queries.answer(session, QueryText(head + condition.text, condition.start - len(head)), ())
+    result.tag = "SHOW"
+    return result
 
 
 def columns(session: EngineSession, statement: ShowColumns) -> Result:
@@ -108,7 +72,7 @@ def create(session: EngineSession, statement: ShowCreate) -> Result:
 def _filtered(rows: Iterable[tuple[Any, ...]], filter: Filter | None) -> list[tuple[Any, ...]]:
     if filter is None:
         return list(rows)
-    if filter.where is not None or filter.like is None:
-        raise NotSupported("SHOW ... WHERE not yet supported", hint="Use LIKE, or SELECT from mz_objects.")
+    if filter.like is None:
+        raise NotSupported("SHOW COLUMNS ... WHERE not yet supported", hint="Use LIKE, or SELECT from mz_columns.")
     pattern = "".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in filter.like)
     return [row for row in rows if re.fullmatch(pattern, row[0], re.DOTALL)]

@@ -37,6 +37,7 @@ class Transaction:
     """Between BEGIN and COMMIT or ROLLBACK of one session."""
 
     engine: Engine
+    is_implicit: bool = False  # around the statements of one string; another kind begins another one
     kind: Kind | None = None
     tick: Tick | None = None
     inserts: list[tuple[str, pa.Table]] = field(default_factory=list)

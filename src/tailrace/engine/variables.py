@@ -84,13 +84,18 @@ class Variables:
             )
         self._values[variable.name] = value
 
+    def fix(self, name: str, value: str) -> None:
+        """The value of a variable that clients cannot set."""
+        self._values[_known(name).name] = value
+
     def reset(self, name: str) -> None:
         variable = _known(name)
         self._values[variable.name] = variable.default
 
     def reset_all(self) -> None:
         for variable in VARIABLES:
-            self._values[variable.name] = variable.default
+            if not variable.read_only:
+                self._values[variable.name] = variable.default
 
     def all(self) -> list[tuple[str, str]]:
         return sorted(self._values.items())

@@ -7,7 +7,7 @@ slow reader holds up nobody but itself.  Closing it, when the client is gone, en
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tailrace.errors import NotSupported, SqlError
 from tailrace.server import messages as wire
@@ -140,12 +140,21 @@ class WireSession:
         found = self.engine.split(readable(text))
         if not found:
             yield wire.EmptyQueryResponse()
-        end = 0
-        for statement in found:
-            self._offset = max(text.find(statement, end), end)
-            end = self._offset + len(statement)
-            yield from self._run(statement)
+        yield from self._run_all(text, found)
         yield from self.ready()
+
+    def _run_all(self, text: str, found: Sequence[str]) -> Answer:
+        end, keep = 0, False
+        if len(found) > 1 and self._transaction.status == IDLE:
+            self.engine.begin_string()
+        try:
+            for statement in found:
+                self._offset = max(text.find(statement, end), end)
+                end = self._offset + len(statement)
+                yield from self._run(statement)
+            keep = True
+        finally:
+            self.engine.end_string(keep=keep)
 
     def _run(self, text: str) -> Answer:
         portal = Portal(self._statements.plan(self._transaction.admit(text)))

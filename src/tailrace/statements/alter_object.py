@@ -14,7 +14,7 @@ from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 
-_KINDS = (ObjectKind.DATABASE, ObjectKind.ROLE, ObjectKind.SCHEMA, ObjectKind.TYPE, ObjectKind.VIEW)
+_KINDS = (ObjectKind.DATABASE, ObjectKind.SCHEMA, ObjectKind.TYPE, ObjectKind.VIEW)
 STARTS = tuple(("ALTER", *kind.upper().split()) for kind in _KINDS)
 
 

@@ -84,6 +84,12 @@ class Session(Protocol):
     def sql(self, text: str) -> Iterator[Result]:
         """Runs the statements of a string one after the other, each when its result is asked for."""
 
+    def begin_string(self) -> None:
+        """Several statements of one message follow: one transaction, unless they begin one themselves."""
+
+    def end_string(self, *, keep: bool) -> None:
+        """They have ended; `keep` is False if one of them failed."""
+
     def cancel(self) -> None:
         """From another thread: the running statement ends with SQLSTATE 57014."""
 

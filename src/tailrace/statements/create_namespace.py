@@ -1,4 +1,4 @@
-"""CREATE DATABASE | SCHEMA | ROLE [IF NOT EXISTS] name: little more than a name."""
+"""CREATE DATABASE | SCHEMA [IF NOT EXISTS] name: little more than a name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 
-_KINDS = (ObjectKind.DATABASE, ObjectKind.SCHEMA, ObjectKind.ROLE)
+_KINDS = (ObjectKind.DATABASE, ObjectKind.SCHEMA)
 STARTS = tuple(("CREATE", kind.upper()) for kind in _KINDS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tailrace.engine.context import Arguments, Session
+from tailrace.engine.privileges import require_superuser
 from tailrace.errors import NotSupported, UnknownObject, WrongObjectType
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
@@ -36,6 +37,8 @@ _DROPPABLE = ("connection", "index", "materialized view", "secret", "sink", "sou
 
 
 def execute(statement: Drop, session: Session, arguments: Arguments) -> Result:
+    if statement.kind == "role":
+        return _roles(statement, session)
     if statement.kind not in _DROPPABLE:
         raise NotSupported(f"DROP {statement.kind.upper()} not yet supported")
     going: set[str] = set()
@@ -47,6 +50,17 @@ def execute(statement: Drop, session: Session, arguments: Arguments) -> Result:
     if going:
         session.engine.drop(going)
     return Result(tag=f"DROP {statement.kind.upper()}")
+
+
+def _roles(statement: Drop, session: Session) -> Result:
+    require_superuser(session, "drop role", "CREATEROLE")
+    store = session.engine.role_store
+    for name in statement.names:
+        if store.find(name.item) is None and statement.if_exists:
+            session.notice(f'role "{name}" does not exist, skipping')
+        else:
+            store.drop(store.get(name.item), session.engine.catalog.items)
+    return Result(tag="DROP ROLE")
 
 
 def _one(statement: Drop, session: Session, name: Name) -> set[str]:

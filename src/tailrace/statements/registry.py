@@ -39,10 +39,12 @@ from tailrace.statements import (
     discard,
     drop,
     explain,
+    grant,
     insert,
     prepare,
     reset_variable,
     retain_history,
+    roles,
     select,
     set_variable,
     show_columns,
@@ -86,11 +88,15 @@ Statement: TypeAlias = (
     | drop.Drop
     | explain.Explain
     | insert.Insert
+    | grant.Change
+    | grant.Membership
     | prepare.Prepare
     | prepare.Execute
     | prepare.Deallocate
     | reset_variable.ResetVariable
     | retain_history.AlterHistory
+    | roles.CreateRole
+    | roles.AlterRole
     | select.Select
     | set_variable.SetVariable
     | show_columns.ShowColumns
@@ -144,10 +150,12 @@ MODULES: tuple[StatementModule, ...] = (
     discard,
     drop,
     explain,
+    grant,
     insert,
     prepare,
     reset_variable,
     retain_history,
+    roles,
     select,
     set_variable,
     show_columns,

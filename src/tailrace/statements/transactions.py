@@ -99,6 +99,7 @@ def execute(statement: TransactionStatement, session: Session, arguments: Argume
 
 
 def _begin(statement: Begin, session: Session) -> None:
+    session.end_string(keep=True)
     if session.transaction is not None:
         session.notice("there is already a transaction in progress", sqlstate="25001", severity="WARNING")
         return
@@ -108,6 +109,7 @@ def _begin(statement: Begin, session: Session) -> None:
 
 
 def _end(session: Session, *, keep: bool) -> None:
+    session.end_string(keep=keep)
     transaction = session.end_transaction()
     if transaction is None:
         session.notice("there is no transaction in progress", sqlstate="25P01", severity="WARNING")
@@ -118,6 +120,6 @@ def _end(session: Session, *, keep: bool) -> None:
 
 
 def _open(session: Session, what: str) -> Transaction:
-    if session.transaction is None:
+    if session.transaction is None or session.transaction.is_implicit:
         raise NoTransaction(f"{what} can only be used in transaction blocks")
     return session.transaction

@@ -65,6 +65,7 @@ class Cluster:
     frontier: Tick = BEGINNING
     done: Tick = BEGINNING  # the last tick that was run; readers look at this one
     efforts: list[Effort] = field(default_factory=list)
+    ticks: int = 0  # that were run since the start
     settled: Tick = BEGINNING  # up to here everything is done, and every subscriber has been told
     retained: dict[str, int] = field(default_factory=dict)  # relations whose past can be read, and for how many ms
     known_ends: dict[str, Offsets] = field(default_factory=dict)  # how far each source could be read when last asked
@@ -170,6 +171,7 @@ class Cluster:
             Effort(tick=t, jobs=self.store.work.jobs - jobs, seconds=time.monotonic() - started),
         ]
         self.settled = t
+        self.ticks += 1
         self.on_tick(t)
 
     def pass_by(self, t: Tick) -> None:

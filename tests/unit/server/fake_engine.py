@@ -232,6 +232,10 @@ class FakeSession:
         for statement in self.split(text):
             yield self.execute(self.prepare(statement))
 
+    def begin_string(self) -> None: ...
+
+    def end_string(self, *, keep: bool) -> None: ...
+
     def cancel(self) -> None:
         self._cancelled.set()
 

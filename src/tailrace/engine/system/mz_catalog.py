@@ -212,6 +212,10 @@ def _roles(session: EngineSession) -> Rows:
         yield role.id, role.oid, role.name, role.inherit, role.login, role.superuser
 
 
+def _role_members(session: EngineSession) -> list[tuple[str, str]]:
+    return session.engine.role_store.members()
+
+
 def function_rows() -> Iterator[tuple[int, str, tuple[SqlType, ...], SqlType, bool]]:
     """OID, name, arguments, result, whether it is an aggregate; operators and our own helpers are not shown."""
     for number, entry in enumerate([*(f for family in FAMILIES for f in family.FUNCTIONS), *AGGREGATES]):
@@ -333,7 +337,11 @@ TABLES: tuple[SystemTable, ...] = (
         "id text, oid oid, name text, inherit boolean, rolcanlogin boolean?, rolsuper boolean?",
         _roles,
     ),
-    empty("mz_catalog.mz_role_members", "role_id text, member text, grantor text"),
+    table(
+        "mz_catalog.mz_role_members",
+        "role_id text, member text, grantor text",
+        lambda session: [(*pair, "s1") for pair in _role_members(session)],
+    ),
     table("mz_catalog.mz_types", f"{_OBJECT}, category text, {_OWNER}, {_SQL}", _types),
     table("mz_catalog.mz_base_types", "id text", lambda _: [(f"s{row.oid}",) for row in BASE_TYPES]),
     table(

@@ -186,6 +186,13 @@ def _aws_connections(session: EngineSession) -> Rows:
             )
 
 
+def _sessions(session: EngineSession) -> Rows:
+    for connected in session.engine.sessions.open():
+        other = connected.session
+        role = session.engine.role_store.find(other.user)
+        yield connected.id, other.pid, "" if role is None else role.id, connected.address, moment(connected.since)
+
+
 def _ticks(session: EngineSession) -> Rows:
     for effort in list(session.engine.cluster.efforts):
         yield effort.tick, effort.jobs, effort.seconds
@@ -267,6 +274,11 @@ TABLES: tuple[SystemTable, ...] = (
         "mz_internal.mz_kafka_source_tables",
         "id text, topic text, envelope_type text, key_format text?, value_format text?",
         _kafka_source_tables,
+    ),
+    table(
+        "mz_internal.mz_sessions",
+        "id uuid, connection_id bigint, role_id text, client_ip text?, connected_at timestamptz",
+        _sessions,
     ),
     table("mz_internal.mz_ticks", "tick mz_timestamp, jobs bigint, seconds double precision", _ticks),
 )

@@ -90,6 +90,8 @@ def _source(cursor: Cursor) -> exp.Expr:
 def _parenthesised(cursor: Cursor) -> exp.Expr:
     from tailrace.plan.syntax.queries import begins_query, parse_query_expression
 
+    if cursor.ahead().kind == "word" and cursor.ahead().text == "show":
+        return _shown(cursor)
     if begins_query(cursor):
         place = cursor.mark()
         cursor.expect_operator("(")
@@ -101,6 +103,18 @@ def _parenthesised(cursor: Cursor) -> exp.Expr:
     joined = _joined(cursor)
     cursor.expect_operator(")")
     return exp.Paren(this=joined)
+
+
+def _shown(cursor: Cursor) -> exp.Expr:
+    """`(SHOW MATERIALIZED VIEWS)`: the relation behind it."""
+    cursor.expect_operator("(")
+    first = cursor.expect_word("show")
+    words = [cursor.expect_name("what to show").text]
+    while not cursor.is_operator(")"):
+        words.append(cursor.expect_name("right parenthesis").text)
+    cursor.expect_operator(")")
+    name = exp.Identifier(this=f"mz_show_{'_'.join(words)}", quoted=True)
+    return located(exp.Table(this=name, db=exp.Identifier(this="mz_internal", quoted=True)), first)
 
 
 def _is_call(cursor: Cursor) -> bool:

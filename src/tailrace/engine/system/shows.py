@@ -1,0 +1,89 @@
+"""One relation behind each SHOW: so that its rows can be filtered and joined, `SELECT … FROM (SHOW TABLES)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tailrace.catalog.items import DEFAULT_CLUSTER, DEFAULT_DATABASE, Item
+from tailrace.engine.system.contract import Rows, SystemTable
+from tailrace.engine.system.identity import SCHEMAS
+from tailrace.engine.system.mz_catalog import connection_type, sink_type, source_type
+from tailrace.types.core import TEXT, Column, Schema
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
+
+_KINDS: dict[str, tuple[str, ...]] = {
+    "tables": ("table",),
+    "sources": ("source",),
+    "views": ("view",),
+    "materialized views": ("materialized view",),
+    "sinks": ("sink",),
+    "connections": ("connection",),
+    "secrets": ("secret",),
+    "indexes": ("index",),
+    "types": ("type",),
+    "objects": ("table", "source", "view", "materialized view", "sink", "connection", "secret"),
+}
+_EXTRA: dict[str, tuple[str, ...]] = {
+    "sources": ("type", "cluster"),
+    "sinks": ("type", "cluster"),
+    "connections": ("type",),
+    "materialized views": ("cluster",),
+    "objects": ("type",),
+}
+_FIXED: dict[str, tuple[str, ...]] = {
+    "clusters": (DEFAULT_CLUSTER,),
+    "databases": (DEFAULT_DATABASE,),
+    "schemas": tuple(SCHEMAS),
+}
+SHOWN = (*_KINDS, *_FIXED, "roles")
+"""The kinds that can be shown."""
+
+
+def relation_of(kind: str) -> str:
+    return f"mz_internal.mz_show_{kind.replace(' ', '_')}"
+
+
+def columns_of(kind: str) -> Schema:
+    names = ("name", *_EXTRA.get(kind, ()), "comment")
+    return tuple(Column(name, TEXT) for name in names)
+
+
+def rows_of_kind(session: EngineSession, kind: str, cluster: str | None = None) -> list[tuple[str | None, ...]]:
+    if kind == "roles":
+        return [(role.name, "") for role in session.engine.roles]
+    if kind in _FIXED:
+        return [(name, "") for name in _FIXED[kind]]
+    comments = session.engine.storage.comments()
+    wanted = [item for item in session.engine.catalog.of_kind(*_KINDS[kind]) if cluster in (None, item.cluster)]
+    return [_row(item, kind, comments.get((item.id, 0), "")) for item in wanted]
+
+
+def _row(item: Item, kind: str, comment: str) -> tuple[str | None, ...]:
+    extra = {"type": _type(item, kind), "cluster": item.cluster}
+    return (item.name.item, *(extra[name] for name in _EXTRA.get(kind, ())), comment)
+
+
+def _type(item: Item, kind: str) -> str:
+    match item.kind:
+        case _ if kind == "objects":
+            return item.kind
+        case "connection":
+            return connection_type(item)
+        case "sink":
+            return sink_type(item)
+        case "source":
+            return source_type(item)
+        case _:
+            return item.kind
+
+
+def _rows(kind: str) -> Callable[[EngineSession], Rows]:
+    return lambda session: rows_of_kind(session, kind)
+
+
+TABLES: tuple[SystemTable, ...] = tuple(
+    SystemTable("mz_internal", relation_of(kind).partition(".")[2], columns_of(kind), _rows(kind)) for kind in SHOWN
+)

@@ -1,0 +1,134 @@
+"""GRANT privilege,… ON [kind] object,… TO role,…; REVOKE … FROM role,…; GRANT role,… TO role,….
+
+Privileges: SELECT, INSERT, UPDATE, DELETE, USAGE, CREATE, ALL [PRIVILEGES]; on SYSTEM: CREATEROLE, CREATEDB,
+CREATECLUSTER.  `ALL TABLES IN SCHEMA public` names all relations that are there now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tailrace.catalog.roles import CLUSTER, DATABASE, PRIVILEGES, PUBLIC, SCHEMA, SYSTEM, Grant
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.privileges import require_owner, require_superuser
+from tailrace.errors import SqlError, WrongObjectType
+from tailrace.sql.names import Name
+from tailrace.sql.parser import Parser
+from tailrace.statements.contract import Result
+
+STARTS = (("GRANT",), ("REVOKE",))
+
+_ALL = "ALL"
+_KNOWN = sorted({privilege for each in PRIVILEGES.values() for privilege in each})
+_RELATIONS = ("table", "view", "materialized view", "source")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """`kind` is None for a relation; `names` is empty for all of the kind in the schema."""
+
+    grants: bool
+    privileges: tuple[str, ...]
+    kind: str | None
+    names: tuple[Name, ...]
+    roles: tuple[str, ...]
+    position: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Membership:
+    grants: bool
+    groups: tuple[str, ...]
+    members: tuple[str, ...]
+
+
+GrantStatement = Change | Membership
+
+
+def parse(p: Parser) -> GrantStatement:
+    grants = p.keyword("GRANT", "REVOKE") == "GRANT"
+    if not any(p.at(word) for word in (*_KNOWN, _ALL)):
+        groups = p.several(lambda: p.identifier("role name"))
+        p.expect("TO" if grants else "FROM")
+        return Membership(grants=grants, groups=groups, members=_roles(p))
+    privileges = p.several(lambda: p.keyword(*_KNOWN, _ALL))
+    if privileges == (_ALL,):
+        p.accept("PRIVILEGES")
+    p.expect("ON")
+    position = p.position
+    kind, names = _objects(p)
+    p.expect("TO" if grants else "FROM")
+    return Change(
+        grants=grants, privileges=privileges, kind=kind, names=names, roles=_roles(p), position=position
+    )
+
+
+def _objects(p: Parser) -> tuple[str | None, tuple[Name, ...]]:
+    if p.accept(_ALL):
+        kind = {"TABLES": None, "CONNECTIONS": "connection", "SECRETS": "secret"}[
+            p.keyword("TABLES", "CONNECTIONS", "SECRETS")
+        ]
+        p.expect("IN", "SCHEMA")
+        p.name("schema name")
+        return kind, ()
+    if p.accept("SYSTEM"):
+        return SYSTEM, ()
+    kind = None
+    for word in (CLUSTER, DATABASE, SCHEMA, "connection", "secret", "type"):
+        if p.accept(word.upper()):
+            kind = word
+            break
+    else:
+        p.accept("TABLE")
+    return kind, p.several(lambda: p.name("object name"))
+
+
+def _roles(p: Parser) -> tuple[str, ...]:
+    p.accept("GROUP")
+    return p.several(lambda: p.identifier("role name"))
+
+
+def execute(statement: GrantStatement, session: Session, arguments: Arguments) -> Result:
+    tag = "GRANT" if statement.grants else "REVOKE"
+    store = session.engine.role_store
+    if isinstance(statement, Membership):
+        require_superuser(session, "grant role membership", "CREATEROLE")
+        for group in statement.groups:
+            for member in statement.members:
+                store.join(store.get(group), store.get(member), belongs=statement.grants)
+        return Result(tag=tag)
+    roles = [PUBLIC if name == PUBLIC else store.get(name).id for name in statement.roles]
+    grants = [
+        Grant(role, privilege, on)
+        for on, kind in _targets(statement, session)
+        for privilege in _privileges(statement, kind)
+        for role in roles
+    ]
+    (store.grant if statement.grants else store.revoke)(grants)
+    return Result(tag=tag)
+
+
+def _targets(statement: Change, session: Session) -> list[tuple[str, str]]:
+    """(what privileges are stored under, its kind)"""
+    if statement.kind in (SCHEMA, DATABASE, CLUSTER, SYSTEM):
+        require_superuser(session, f"grant privileges on a {statement.kind}")
+        for name in statement.names:
+            if name.item not in ("public", "materialize", "quickstart"):
+                raise SqlError(f"unknown {statement.kind} '{name}'", position=name.position, sqlstate="42704")
+        return [(statement.kind, statement.kind)]
+    kinds = _RELATIONS if statement.kind is None else (statement.kind,)
+    items = [session.resolve(name) for name in statement.names] or list(session.engine.catalog.of_kind(*kinds))
+    for item in items:
+        if item.kind not in kinds:
+            raise WrongObjectType(f"{item.name} is a {item.kind} not a {kinds[0]}", position=statement.position)
+        require_owner(session, item)
+    return [(item.id, item.kind) for item in items]
+
+
+def _privileges(statement: Change, kind: str) -> tuple[str, ...]:
+    if statement.privileges == (_ALL,):
+        return PRIVILEGES[kind]
+    for privilege in statement.privileges:
+        if privilege not in PRIVILEGES[kind]:
+            raise SqlError(f"invalid privilege types {privilege} for {kind.upper()}", sqlstate="0LP01")
+    return statement.privileges

@@ -1,0 +1,109 @@
+"""CREATE ROLE | USER name [WITH] attribute…, ALTER ROLE name [WITH] attribute…: LOGIN, SUPERUSER, PASSWORD 's', …"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tailrace.catalog.roles import Role
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.privileges import require_superuser
+from tailrace.secret import Secret
+from tailrace.sql.names import ObjectKind
+from tailrace.sql.parser import Parser
+from tailrace.statements import alter_object
+from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.contract import Result
+from tailrace.verifier import Verifier
+
+STARTS = (("CREATE", "ROLE"), ("CREATE", "USER"), ("ALTER", "ROLE"), ("ALTER", "USER"))
+
+_FLAGS = {
+    "LOGIN": ("login", True), "NOLOGIN": ("login", False),
+    "SUPERUSER": ("superuser", True), "NOSUPERUSER": ("superuser", False),
+    "INHERIT": ("inherit", True), "NOINHERIT": ("inherit", False),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attributes:
+    """`password` is None if none was given, and a Secret of the empty text for PASSWORD NULL."""
+
+    flags: Mapping[str, bool] = field(default_factory=dict)
+    password: Secret | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CreateRole:
+    name: str
+    attributes: Attributes
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlterRole:
+    name: str
+    attributes: Attributes
+
+
+def parse(p: Parser) -> CreateRole | AlterRole | Rename | AlterOwner:
+    p.discreet = True
+    verb = p.keyword("CREATE", "ALTER")
+    is_user = p.keyword("ROLE", "USER") == "USER"
+    if verb == "CREATE":
+        if_not_exists = p.if_not_exists()
+        name = p.identifier("role name")
+        given = _attributes(p)
+        if is_user:
+            given = replace(given, flags={"login": True, **given.flags})
+        return CreateRole(name=name, attributes=given, if_not_exists=if_not_exists)
+    target = alter_object.target(p, ObjectKind.ROLE)
+    change = alter_object.common(p, target)
+    return change or AlterRole(name=target.name.item, attributes=_attributes(p, required=True))
+
+
+def _attributes(p: Parser, *, required: bool = False) -> Attributes:
+    p.accept("WITH")
+    flags: dict[str, bool] = {}
+    password: Secret | None = None
+    while not p.at_end() or required:
+        required = False
+        p.accept("ENCRYPTED")
+        if p.accept("PASSWORD"):
+            password = Secret("") if p.accept("NULL") else Secret(p.string())
+            continue
+        name, value = _FLAGS[p.keyword(*_FLAGS)]
+        flags[name] = value
+    return Attributes(flags=flags, password=password)
+
+
+def execute(statement: CreateRole | AlterRole, session: Session, arguments: Arguments) -> Result:
+    what = "create role" if isinstance(statement, CreateRole) else "alter role"
+    flags = statement.attributes.flags
+    is_own_password = isinstance(statement, AlterRole) and statement.name == session.user and not flags
+    if not is_own_password:
+        require_superuser(session, what, None if "superuser" in flags else "CREATEROLE")
+    roles = session.engine.role_store
+    if isinstance(statement, CreateRole):
+        if statement.if_not_exists and roles.find(statement.name) is not None:
+            session.notice(f'role "{statement.name}" already exists, skipping', sqlstate="42710")
+        else:
+            roles.create(_with(Role(id="", name=statement.name), statement.attributes))
+        return Result(tag="CREATE ROLE")
+    roles.alter(_with(roles.get(statement.name), statement.attributes))
+    return Result(tag="ALTER ROLE")
+
+
+def _with(role: Role, attributes: Attributes) -> Role:
+    flags = attributes.flags
+    verifier = role.verifier
+    if attributes.password is not None:
+        password = attributes.password.reveal()
+        verifier = Verifier.of(password) if password else None
+    return replace(
+        role,
+        login=flags.get("login", role.login),
+        superuser=flags.get("superuser", role.superuser),
+        inherit=flags.get("inherit", role.inherit),
+        verifier=verifier,
+    )

@@ -1,0 +1,182 @@
+"""Roles: who gets in, with which password, and what each may do."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+from tailrace.engine.engine import Engine
+from tailrace.server import Scram
+from tailrace.server.listener import Server
+from tailrace.ticks.loop import Pace
+
+_names = itertools.count(1)
+Connect = Callable[..., psycopg.Connection]
+
+
+@pytest.fixture(scope="module")
+def guarded(engine: Engine) -> Iterator[Server]:
+    """The same engine behind passwords."""
+    engine.sql("ALTER ROLE materialize PASSWORD 'boss'")
+    listening = Server(
+        host="127.0.0.1", port=0, open_session=engine.open_session, authenticator=Scram(engine.verifier_of)
+    )
+    listening.start()
+    yield listening
+    listening.stop(5.0)
+
+
+@pytest.fixture
+def connect(guarded: Server) -> Iterator[Connect]:
+    opened: list[psycopg.Connection] = []
+
+    def open_one(user: str, password: str) -> psycopg.Connection:
+        dsn = f"host=127.0.0.1 port={guarded.port} user={user} password={password} dbname=materialize"
+        opened.append(psycopg.connect(dsn, autocommit=True))
+        return opened[-1]
+
+    yield open_one
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def boss(connect: Connect) -> psycopg.Connection:
+    return connect("materialize", "boss")
+
+
+@pytest.fixture
+def clerk(boss: psycopg.Connection, connect: Connect) -> tuple[str, psycopg.Connection]:
+    name = f"clerk{next(_names)}"
+    boss.execute(f"CREATE ROLE {name} WITH LOGIN PASSWORD 'pencil'".encode())
+    return name, connect(name, "pencil")
+
+
+@pytest.fixture
+def table(boss: psycopg.Connection) -> str:
+    name = f"r{next(_names)}"
+    boss.execute(f"CREATE TABLE {name} (k int)".encode())
+    boss.execute(f"INSERT INTO {name} VALUES (1)".encode())
+    return name
+
+
+@pytest.mark.parametrize(("user", "password"), [("materialize", "wrong"), ("nobody", "boss"), ("mz_system", "")])
+def test_the_wrong_password_does_not_get_in(connect: Connect, user: str, password: str) -> None:
+    with pytest.raises(psycopg.OperationalError, match=r"password|no password"):
+        connect(user, password)
+
+
+def test_a_role_that_may_not_log_in_does_not(boss: psycopg.Connection, connect: Connect) -> None:
+    boss.execute("CREATE ROLE group1 PASSWORD 'pencil'")
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        connect("group1", "pencil")
+    boss.execute("ALTER ROLE group1 LOGIN")
+    assert connect("group1", "pencil").execute("SELECT current_user").fetchone() == ("group1",)
+
+
+def test_an_old_password_is_worth_nothing(clerk: tuple[str, psycopg.Connection], connect: Connect) -> None:
+    name, connection = clerk
+    connection.execute(f"ALTER ROLE {name} PASSWORD 'ink'".encode())
+    with pytest.raises(psycopg.OperationalError):
+        connect(name, "pencil")
+    assert connect(name, "ink").execute("SHOW is_superuser").fetchone() == ("off",)
+
+
+def test_what_was_not_granted_is_denied(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+) -> None:
+    name, connection = clerk
+    for statement in (
+        f"SELECT * FROM {table}",
+        f"SUBSCRIBE {table}",
+        f"COPY {table} TO STDOUT",
+        f"INSERT INTO {table} VALUES (2)",
+        f"UPDATE {table} SET k = 2",
+        f"DELETE FROM {table}",
+        f"DROP TABLE {table}",
+        f"COMMENT ON TABLE {table} IS 'mine'",
+        f"CREATE VIEW v_{table} AS SELECT 1 AS one",
+        f"GRANT SELECT ON {table} TO {name}",
+        "CREATE ROLE other",
+        f"ALTER ROLE {name} SUPERUSER",
+        "DROP ROLE materialize",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(statement.encode())
+    assert boss.execute(f"SELECT k FROM {table}".encode()).fetchall() == [(1,)]
+
+
+def test_a_grant_allows_what_it_says_until_it_is_revoked(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+) -> None:
+    name, connection = clerk
+    boss.execute(f"GRANT SELECT, INSERT ON TABLE {table} TO {name}".encode())
+    connection.execute(f"INSERT INTO {table} VALUES (2)".encode())
+    assert connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (2,)
+    assert connection.execute(f"SELECT has_table_privilege('{table}', 'DELETE')".encode()).fetchone() == (False,)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for TABLE"):
+        connection.execute(f"DELETE FROM {table}".encode())
+    boss.execute(f"REVOKE ALL ON {table} FROM {name}".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(f"SELECT count(*) FROM {table}".encode())
+
+
+def test_a_view_lends_its_owners_eyes(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+) -> None:
+    name, connection = clerk
+    boss.execute(f"CREATE VIEW seen_{table} AS SELECT k + 1 AS k FROM {table}".encode())
+    boss.execute(f"GRANT SELECT ON seen_{table} TO {name}".encode())
+    assert connection.execute(f"SELECT k FROM seen_{table}".encode()).fetchall() == [(2,)]
+
+
+def test_members_have_what_their_group_was_granted(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+) -> None:
+    name, connection = clerk
+    boss.execute(f"CREATE ROLE readers_{table}".encode())
+    boss.execute(f"GRANT SELECT ON {table} TO readers_{table}".encode())
+    boss.execute(f"GRANT readers_{table} TO {name}".encode())
+    assert connection.execute(f"SELECT k FROM {table}".encode()).fetchall() == [(1,)]
+    with pytest.raises(psycopg.errors.InvalidGrantOperation):
+        boss.execute(f"GRANT {name} TO readers_{table}".encode())
+    boss.execute(f"REVOKE readers_{table} FROM {name}".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(f"SELECT k FROM {table}".encode())
+
+
+def test_who_makes_something_owns_it(boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection]) -> None:
+    name, connection = clerk
+    boss.execute(f"GRANT CREATE ON SCHEMA public TO {name}".encode())
+    connection.execute(f"CREATE TABLE of_{name} (k int)".encode())
+    connection.execute(f"INSERT INTO of_{name} VALUES (1)".encode())
+    assert connection.execute(f"SELECT k FROM of_{name}".encode()).fetchall() == [(1,)]
+    with pytest.raises(psycopg.errors.DependentObjectsStillExist):
+        boss.execute(f"DROP ROLE {name}".encode())
+    connection.execute(f"DROP TABLE of_{name}".encode())
+    boss.execute(f"DROP ROLE {name}".encode())
+
+
+def test_passwords_show_nowhere(boss: psycopg.Connection) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        boss.execute("CREATE ROLE careless PASSWORD 'hunter2' LOGN")
+    diagnosis = caught.value.diag  # the client itself shows the line that it sent
+    assert "hunter2" not in f"{diagnosis.message_primary} {diagnosis.message_detail} {diagnosis.message_hint}"
+    boss.execute("CREATE ROLE careful PASSWORD 'hunter2'")
+    for relation in ("mz_roles", "pg_roles", "pg_authid", "pg_user"):
+        assert "hunter2" not in repr(boss.execute(f"SELECT * FROM {relation}".encode()).fetchall())
+
+
+def test_roles_outlive_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    with Engine(spark, tmp_path, pace=Pace(interval=0.02)) as engine:
+        engine.sql("CREATE TABLE t (k int); CREATE ROLE r LOGIN PASSWORD 'x'; GRANT SELECT ON t TO r")
+    with Engine(spark, tmp_path, pace=Pace(interval=0.02)) as engine:
+        role, item = engine.role_store.get("r"), engine.catalog.resolve(("t",))
+        assert role.verifier is not None
+        assert engine.role_store.may(role, "SELECT", item.id)
+        assert not engine.role_store.may(role, "INSERT", item.id)
