@@ -9,7 +9,8 @@ tick    t +(1,0) +(2,10)
 stalled shares division by zero
 stalled on_shares division by zero
 expect  counted -(1) +(3)
-error   SELECT * FROM shares; 55000
+error   SELECT * FROM shares; 22012
+error   SELECT * FROM on_shares; 22012
 tick    t -(1,0)
 expect  counted -(3) +(2)
 answer  SELECT k, share FROM shares ORDER BY k; (1,25) (2,10)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.engine import flink_tables
 from tailrace.engine.system.registry import view_of
-from tailrace.errors import SqlError, Unavailable
+from tailrace.errors import DataError, SqlError, Unavailable
 from tailrace.ivm.dataflow import traces
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
@@ -54,11 +54,12 @@ def wait_until_filled(engine: Engine, node: Node) -> None:
         status = engine.statuses.of(id)
         item = engine.catalog.items.get(id)
         if status.status == "stalled" and item is not None and item.kind == "materialized view":
-            raise Unavailable(
+            kind = Unavailable if status.sqlstate is None else DataError
+            raise kind(
                 status.error or "stalled",
                 detail=f'{item.kind} "{item.name}" stands still until this is gone.',
                 hint=status.hint,
-                sqlstate="55000",
+                sqlstate=status.sqlstate or "55000",
             )
 
 

@@ -287,6 +287,8 @@ class EngineSession:
 
 def _typed(types: Sequence[SqlType], arguments: Sequence[str | None]) -> list[tuple[SqlType, str | None]]:
     if len(types) != len(arguments):
+        if not arguments:
+            raise SqlError("there is no parameter $1", sqlstate="42P02")
         message = f"the statement takes {len(types)} parameters, {len(arguments)} were given"
         raise SqlError(message, sqlstate="08P01")
     return list(zip(types, arguments, strict=True))

@@ -187,7 +187,9 @@ class Subscription:
             raise SqlError("subscription has fallen too far behind", sqlstate="53200")
         status = self.engine.statuses.of(self.delivery.id)
         if status.status == "stalled":
-            raise SqlError(status.error or "subscription failed", hint=status.hint, sqlstate="55000")
+            raise SqlError(
+                status.error or "subscription failed", hint=status.hint, sqlstate=status.sqlstate or "55000"
+            )
         self.is_over = self.engine.loop.has_ended
 
     def close(self) -> None:

@@ -14,6 +14,14 @@ and only slower.
 | `tailrace_json_string(binary)` | a text, given as its bytes, as a JSON string with its quotes |
 | `tailrace_try(expression)` | its value, or NULL if computing it fails; in SQL only its value |
 | `tailrace_decimal_bytes(decimal, scale, size)` | the value at that scale as one integer of so many bytes, big-endian |
+| `tailrace_jsonb…` | operators of jsonb as a tree (JsonTree.java) |
+| `tailrace_regex…` | PostgreSQL's regular expressions (Regex.java) |
+| `tailrace_moment`, `…_clock`, `…_span`, `…_zone`, `…_age` | dates, times and intervals (Times.java) |
+| `tailrace_time_text`, `…_number_text`, … | `to_char` and the like (TimeTemplates.java, NumberTemplates.java) |
+| `tailrace_float_text` | a float in its fewest digits (Floats.java) |
+| others | texts and bytes (Texts.java) |
+
+Of the last six groups SQL has only what a cast needs: without Java, the others are not there.
 """
 
 from __future__ import annotations
@@ -29,17 +37,76 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import ArrayType, BinaryType, BooleanType, DataType, StringType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+)
 
 log = logging.getLogger(__name__)
 
 # A class may use the ones before it.
-_CLASSES: dict[str, tuple[str, DataType]] = {
-    "JsonGrammar": ("tailrace_is_json", BooleanType()),
-    "JsonFields": ("tailrace_json_fields", ArrayType(StringType())),
-    "JsonString": ("tailrace_json_string", StringType()),
-    "JsonSame": ("tailrace_json_same", StringType()),
-    "DecimalBytes": ("tailrace_decimal_bytes", BinaryType()),
+_SOURCES = (
+    "JsonGrammar", "JsonFields", "JsonString", "JsonSame", "DecimalBytes", "Failure", "JsonTree", "Regex", "Times",
+    "TimeTemplates", "NumberTemplates", "Floats", "Texts",
+)  # fmt: skip
+
+_STRING, _BOOLEAN, _INTEGER, _LONG = StringType(), BooleanType(), IntegerType(), LongType()
+_STRINGS = ArrayType(_STRING)
+_INTERVAL = StructType().add("months", _INTEGER).add("days", _INTEGER).add("micros", _LONG)
+
+_FUNCTIONS: dict[str, tuple[str, DataType]] = {
+    "tailrace_is_json": ("JsonGrammar", _BOOLEAN),
+    "tailrace_json_fields": ("JsonFields", _STRINGS),
+    "tailrace_json_string": ("JsonString", _STRING),
+    "tailrace_json_same": ("JsonSame", _STRING),
+    "tailrace_decimal_bytes": ("DecimalBytes", BinaryType()),
+    "tailrace_jsonb": ("JsonTree$Canonical", _STRING),
+    "tailrace_jsonb_pretty": ("JsonTree$Pretty", _STRING),
+    "tailrace_jsonb_length": ("JsonTree$Length", _INTEGER),
+    "tailrace_jsonb_without_nulls": ("JsonTree$WithoutNulls", _STRING),
+    "tailrace_jsonb_contains": ("JsonTree$Contains", _BOOLEAN),
+    "tailrace_jsonb_compare": ("JsonTree$Compare", _INTEGER),
+    "tailrace_jsonb_has_keys": ("JsonTree$HasKeys", _BOOLEAN),
+    "tailrace_jsonb_concat": ("JsonTree$Concat", _STRING),
+    "tailrace_jsonb_without": ("JsonTree$Without", _STRING),
+    "tailrace_jsonb_without_place": ("JsonTree$WithoutPlace", _STRING),
+    "tailrace_jsonb_at": ("JsonTree$At", _STRING),
+    "tailrace_jsonb_element": ("JsonTree$Element", _STRING),
+    "tailrace_jsonb_change": ("JsonTree$Change", _STRING),
+    "tailrace_regex_matches": ("Regex$Matches", _BOOLEAN),
+    "tailrace_regex_similar": ("Regex$Similar", _BOOLEAN),
+    "tailrace_regex_replace": ("Regex$Replace", _STRING),
+    "tailrace_regex_all": ("Regex$All", ArrayType(_STRINGS)),
+    "tailrace_regex_split": ("Regex$Split", _STRINGS),
+    "tailrace_regex_count": ("Regex$Count", _INTEGER),
+    "tailrace_regex_part": ("Regex$Part", _STRING),
+    "tailrace_regex_place": ("Regex$Place", _INTEGER),
+    "tailrace_moment": ("Times$Moment", _LONG),
+    "tailrace_clock": ("Times$Clock", _LONG),
+    "tailrace_span": ("Times$Span", _INTERVAL),
+    "tailrace_zone": ("Times$Zone", _STRING),
+    "tailrace_age": ("Times$Age", _INTERVAL),
+    "tailrace_time_text": ("TimeTemplates$Moment", _STRING),
+    "tailrace_span_text": ("TimeTemplates$Span", _STRING),
+    "tailrace_time_read": ("TimeTemplates$Read", _LONG),
+    "tailrace_number_text": ("NumberTemplates$Print", _STRING),
+    "tailrace_number_read": ("NumberTemplates$Read", _STRING),
+    "tailrace_float_text": ("Floats", _STRING),
+    "tailrace_quote_identifier": ("Texts$QuoteIdentifier", _STRING),
+    "tailrace_quote_literal": ("Texts$QuoteLiteral", _STRING),
+    "tailrace_capitals": ("Texts$Capitals", _STRING),
+    "tailrace_format": ("Texts$Format", _STRING),
+    "tailrace_elements": ("Texts$Elements", _STRINGS),
+    "tailrace_decode": ("Texts$Decode", BinaryType()),
+    "tailrace_encode": ("Texts$Encode", _STRING),
+    "tailrace_convert": ("Texts$Convert", _STRING),
+    "tailrace_normalized": ("Texts$Normalized", _STRING),
 }
 _TRY = "Attempt"
 
@@ -87,6 +154,15 @@ _IN_SQL = (
     "tailrace_try(value DECIMAL(38,0)) RETURNS DECIMAL(38,0) RETURN value",
     "tailrace_decimal_bytes(value STRING, scale INT, size INT) RETURNS BINARY RETURN"
     f" unhex(array_join(transform(reverse({_SIGNED}), b -> lpad(hex(b), 2, '0')), ''))",
+    "tailrace_float_text(data DOUBLE, real BOOLEAN) RETURNS STRING RETURN"
+    " regexp_replace(CASE WHEN real THEN CAST(CAST(data AS float) AS STRING) ELSE CAST(data AS STRING) END,"
+    " '[.]0$', '')",
+    "tailrace_jsonb(data STRING) RETURNS STRING RETURN to_json(parse_json(data))",
+    "tailrace_moment(data STRING, type STRING) RETURNS BIGINT RETURN unix_micros(CAST(data AS TIMESTAMP))",
+    "tailrace_clock(data STRING) RETURNS BIGINT RETURN"
+    " unix_micros(CAST(concat('1970-01-01 ', trim(data)) AS TIMESTAMP))",
+    "tailrace_regex_matches(data STRING, pattern STRING, flags STRING) RETURNS BOOLEAN RETURN"
+    " data RLIKE concat(CASE WHEN flags = '' THEN '' ELSE concat('(?', flags, ')') END, pattern)",
 )
 
 _lock = threading.Lock()
@@ -113,7 +189,7 @@ def install_java(spark: SparkSession) -> None:
     if context not in _loaders:
         _loaders[context] = _compiled(spark)
     jvm: Any = context._jvm
-    for class_name, (function, returns) in _CLASSES.items():
+    for function, (class_name, returns) in _FUNCTIONS.items():
         instance = _loaders[context].loadClass(class_name).newInstance()
         java_type = jvm.org.apache.spark.sql.types.DataType.fromJson(returns.json())
         spark._jsparkSession.udf().register(function, instance, java_type)
@@ -140,7 +216,7 @@ def _compiled(spark: SparkSession) -> Any:
     jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(folder))
     jar = Path(folder, "tailrace-functions.jar")
     with zipfile.ZipFile(jar, "w") as archive:
-        for name in (*_CLASSES, _TRY):
+        for name in (*_SOURCES, _TRY):
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(loader)
             compiler.cook(Path(__file__).with_name(f"{name}.java").read_text())

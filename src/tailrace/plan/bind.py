@@ -7,7 +7,7 @@ kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -18,13 +18,15 @@ from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.build import canonical
 from tailrace.plan.coercion import assign
 from tailrace.plan.context import Context, Place, refs
-from tailrace.plan.expressions import Expression, Order
+from tailrace.plan.expressions import Call, Expression, Order
+from tailrace.plan.functions.registry import by_id
 from tailrace.plan.names import Names
 from tailrace.plan.nodes import Node, Project
 from tailrace.plan.parse import parse_expression, parse_query
 from tailrace.plan.rewrite import rewrite
 from tailrace.plan.scope import Scope, fields_of
 from tailrace.plan.substitute import substitute
+from tailrace.plan.walk import expressions, nodes, subexpressions
 from tailrace.types.core import Schema, SqlType
 
 __all__ = [
@@ -86,9 +88,18 @@ def bind_query(
         visible=body.visible,
         order_by=body.order_by,
         parameters=context.parameter_types(),
-        volatile=tuple(context.volatile),
+        volatile=tuple(dict.fromkeys((*context.volatile, *_volatile(node)))),
         now_at=context.now_at,
     )
+
+
+def _volatile(node: Node) -> Iterator[str]:
+    """Functions of that kind that came in with a view's plan."""
+    for each in nodes(node):
+        for expression in expressions(each):
+            for part in subexpressions(expression):
+                if isinstance(part, Call) and by_id(part.function).volatile:
+                    yield by_id(part.function).name
 
 
 def bind_node(query: exp.Expr, context: Context, place: Place) -> Node:

@@ -16,7 +16,8 @@ from tailrace.plan.expressions import Expression, Literal, Order
 from tailrace.plan.nodes import Distinct, Except, Intersect, Node, Project, TopK, Union, Values
 from tailrace.plan.scope import Scope, fields_of
 from tailrace.plan.syntax.expressions import position_of
-from tailrace.types.core import UNKNOWN, Column
+from tailrace.plan.values import parse_value
+from tailrace.types.core import BIGINT, TEXT, UNKNOWN, Column, SqlType
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,15 +124,25 @@ def _matched(
     sides: list[Node], word: str, context: Context, query: exp.Expr, *, canonically: bool
 ) -> list[Node]:
     """Both sides with the same types."""
-    types = []
+    types: list[SqlType] = []
     for left, right in zip(sides[0].schema, sides[1].schema, strict=True):
-        type = common_type((left.type, right.type))
+        type = common_type((left.type, right.type)) or _open_type(sides, len(types))
         if type is None:
             raise TypeMismatch(
                 f"{word} types {left.type} and {right.type} cannot be matched", position=position_of(query)
             )
         types.append(type)
     return [_as_types(side, types, context, canonically) for side in sides]
+
+
+def _open_type(sides: list[Node], place: int) -> SqlType | None:
+    """A constant in quotes, or NULL, takes the type of the other side."""
+    types = [side.schema[place].type for side in sides]
+    for side, other in zip(sides, reversed(types), strict=True):
+        value = side.expressions[place] if isinstance(side, Project) else None
+        if isinstance(value, Literal) and value.type == TEXT:
+            return other
+    return None
 
 
 def _as_types(node: Node, types: Sequence[object], context: Context, canonically: bool) -> Node:
@@ -197,7 +208,7 @@ def _count(clause: exp.Expr | None, word: str, context: Context, place: Place) -
         return None
     if value.type != UNKNOWN and not value.text.lstrip("-").isdigit():
         raise TypeMismatch(f"argument of {word} must be type bigint", position=position_of(clause))
-    number = int(value.text)
+    number: int = parse_value(value.text, BIGINT)
     if number < 0:
         raise InvalidOption(f"{word} must not be negative", position=position_of(clause), sqlstate="2201W")
     return number

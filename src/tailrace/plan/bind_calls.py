@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from sqlglot import exp
@@ -10,26 +11,34 @@ from sqlglot import exp
 from tailrace.errors import GroupingFailure, NotSupported, SyntaxFailure, UnknownFunction
 from tailrace.plan.bind_contract import Binder
 from tailrace.plan.bind_windows import frame_text, named_window
-from tailrace.plan.build import call, canonical
+from tailrace.plan.build import call, canonical, is_null, negation
 from tailrace.plan.context import pending, refs
 from tailrace.plan.expressions import (
     AggregateCall,
     Call,
+    Case,
     Expression,
     Literal,
     Order,
     ScalarSubquery,
     WindowCall,
 )
-from tailrace.plan.functions.aggregates import AggregateFunction, aggregate_candidates
+from tailrace.plan.functions.aggregates import (
+    JSON_AGGREGATES,
+    ORDERED_SETS,
+    AggregateFunction,
+    aggregate_candidates,
+    aggregate_names,
+)
 from tailrace.plan.functions.catalog import SESSION
 from tailrace.plan.functions.conditional import COALESCE
 from tailrace.plan.functions.entry import substituted
 from tailrace.plan.functions.nested import MAP
-from tailrace.plan.functions.registry import candidates
+from tailrace.plan.functions.registry import candidates, names
 from tailrace.plan.functions.resolve import resolve
-from tailrace.plan.functions.tables import TableFunction, table_candidates
-from tailrace.plan.functions.windows import IGNORE_NULLS, WindowFunction, window_candidates
+from tailrace.plan.functions.strings import OUTPUT_BOOLEAN
+from tailrace.plan.functions.tables import TableFunction, table_candidates, table_names
+from tailrace.plan.functions.windows import IGNORE_NULLS, WindowFunction, window_candidates, window_names
 from tailrace.plan.nodes import Aggregate
 from tailrace.plan.syntax.expressions import position_of
 from tailrace.types.core import (
@@ -133,11 +142,37 @@ class Calls(Binder):
     _call_least = _call_greatest
 
     def _call_concat(self, node: exp.Anonymous) -> Expression:
-        """Takes anything, as text."""
-        values = [self.context.coerce(self.bind(e), TEXT) for e in node.expressions]
+        """Takes anything, as it is printed."""
+        values = [self.output(self.bind(e)) for e in node.expressions]
+        if len(values) < (2 if node.name == "concat_ws" else 1):
+            raise no_function(node.name, values)
         return self.function(node.name, values)
 
-    _call_concat_ws = _call_concat
+    _call_concat_ws = _call_format = _call_concat
+
+    def output(self, value: Expression) -> Expression:
+        """A value as a client would see it."""
+        if value.type == BOOLEAN:
+            return call(OUTPUT_BOOLEAN, (value,), TEXT)
+        return self.context.coerce(value, TEXT)
+
+    def _call_quote_literal(self, node: exp.Anonymous) -> Expression:
+        return self.function(node.name, [self.output(self.bind(e)) for e in node.expressions])
+
+    _call_quote_nullable = _call_quote_literal
+
+    def _call_num_nulls(self, node: exp.Anonymous) -> Expression:
+        """How many of the arguments are NULL, or are not."""
+        if not node.expressions:
+            raise no_function(node.name, [])
+        nulls = [is_null(self.bind_typed(e)) for e in node.expressions]
+        ones = [self.context.coerce(n if node.name == "num_nulls" else negation(n), INTEGER) for n in nulls]
+        total = ones[0]
+        for one in ones[1:]:
+            total = self.function("+", [total, one])
+        return total
+
+    _call_num_nonnulls = _call_num_nulls
 
     def _call_mz_now(self, node: exp.Anonymous) -> Expression:
         if self.context.now_at is None:
@@ -188,6 +223,8 @@ class Calls(Binder):
         (argument,) = node.expressions
         return self.as_jsonb(self.bind(argument))
 
+    _call_to_json = _call_row_to_json = _call_to_jsonb  # json is another name of jsonb
+
     def as_jsonb(self, value: Expression) -> Expression:
         value = self.context.settled(value)
         return value if value.type == JSONB else call("to_jsonb", (value,), JSONB)
@@ -215,16 +252,22 @@ class Calls(Binder):
 
     def aggregate_call(self, node: exp.Anonymous) -> AggregateCall:
         inner = self.without_collecting("aggregate function calls")
-        arguments = [inner.bind(argument) for argument in node.expressions]
-        if node.name in ("jsonb_agg", "jsonb_object_agg") and arguments:
+        within = node.args.get("within")
+        if within is not None and node.name not in ORDERED_SETS:
+            raise SyntaxFailure(f"{node.name} is not an ordered-set aggregate", sqlstate="42809")
+        ranked = [part.this for part in within.expressions] if within is not None else []
+        arguments = [inner.bind(argument) for argument in (*node.expressions, *ranked)]
+        if within is None and node.name in ORDERED_SETS:
+            raise no_function(node.name, arguments)
+        if node.name in JSON_AGGREGATES and arguments:
             arguments[-1] = inner.as_jsonb(arguments[-1])
-        if node.name == "jsonb_object_agg" and len(arguments) == 2:
+        if node.name in JSON_AGGREGATES and len(arguments) == 2:
             arguments[0] = self.context.coerce(arguments[0], TEXT)
         found = resolve(aggregate_candidates(node.name), [a.type for a in arguments])
         if found is None:
             raise no_function(node.name, arguments)
         entry, targets, result = found
-        order = node.args.get("order")
+        order = within or node.args.get("order")
         condition = node.args.get("filter")
         distinct = bool(node.args.get("distinct"))
         return AggregateCall(
@@ -259,8 +302,10 @@ class Calls(Binder):
         window = named_window(node, self.collected.named_windows)
         function = node.this
         arguments = [self.bind(argument) for argument in function.expressions]
-        if function.args.get("filter") is not None or function.args.get("distinct"):
-            raise NotSupported("FILTER and DISTINCT in window functions not yet supported")
+        if function.args.get("distinct"):
+            raise NotSupported("DISTINCT is not implemented for window functions")
+        if function.args.get("filter") is not None:
+            arguments = self._filtered(function, arguments)
         partition = [canonical(self.bind_typed(e)) for e in window.args.get("partition_by") or ()]
         orders = [
             self.order(part)
@@ -283,6 +328,17 @@ class Calls(Binder):
             nullable=entry.nullable,
         )
         return self.collected.number("window", item)
+
+    def _filtered(self, function: exp.Anonymous, arguments: list[Expression]) -> list[Expression]:
+        """FILTER of a window's aggregate: rows left out have NULL instead, which most aggregates pass over."""
+        if window_candidates(function.name):
+            raise NotSupported("FILTER is not implemented for non-aggregate window functions")
+        if function.name not in _WITHOUT_NULLS:
+            raise NotSupported(f"FILTER of {function.name} in a window not yet supported")
+        condition = self.bind_as(function.args["filter"], BOOLEAN, "FILTER")
+        first = self.context.settled(arguments[0]) if arguments else Literal(text="1", type=INTEGER)
+        null = Literal(text=None, type=first.type)
+        return [Case(branches=((condition, first),), otherwise=null, type=first.type), *arguments[1:]]
 
     def set_returning(self, node: exp.Anonymous) -> Expression:
         if self.collected is None or self.clause != "SELECT":
@@ -333,10 +389,19 @@ def _example(word: str) -> str:
     return "integer[]" if word == "ARRAY" else "integer list"
 
 
+_WITHOUT_NULLS = frozenset(
+    """
+        count sum avg min max bool_and bool_or every string_agg bit_and bit_or bit_xor
+        stddev stddev_samp stddev_pop variance var_samp var_pop
+    """.split()  # noqa: SIM905
+)
+
+
 def no_function(name: str, arguments: list[Expression]) -> UnknownFunction:
     types = ", ".join("unknown" if a.type == UNKNOWN else str(a.type) for a in arguments)
-    return UnknownFunction(
-        f"function {name}({types}) does not exist",
-        hint="No function matches the given name and argument types. "
-        "You might need to add explicit type casts.",
-    )
+    hint = "No function matches the given name and argument types. You might need to add explicit type casts."
+    known = (*names(), *aggregate_names(), *window_names(), *table_names())
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        hint = f'Did you mean "{near[0]}"?' if near else "There is no function of that name."
+    return UnknownFunction(f"function {name}({types}) does not exist", hint=hint)

@@ -132,6 +132,8 @@ class ExpressionBinder(Operators, Calls, Subqueries):
         bound = self.bind(inner)
         if not can_cast(bound.type, target, "explicit"):
             raise TypeMismatch(f"cannot cast type {bound.type} to {target}", sqlstate="42846")
+        if isinstance(target, ArrayOf) and isinstance(bound, Literal) and bound.text is not None:
+            target = _with_dimensions(target, bound.text)
         if isinstance(target, Varchar | Char):  # a cast that is asked for cuts off what is too long
             bound = self.context.settled(bound)
         return self.context.coerce(bound, target)
@@ -227,6 +229,17 @@ def _oid_alias(node: exp.Cast) -> str | None:
     name = node.args["to"].args["name"]
     alias = name.parts[-1] if isinstance(name, NamedType) else None
     return alias if alias in OID_ALIASES else None
+
+
+def _with_dimensions(type: ArrayOf, text: str) -> ArrayOf:
+    """PostgreSQL's integer[] has as many dimensions as its text has braces; ours is integer[][] then."""
+    braces = len(text.strip()) - len(text.strip().lstrip("{"))
+    inner: SqlType = type
+    while isinstance(inner, ArrayOf):
+        inner, braces = inner.element, braces - 1
+    for _ in range(braces):
+        type = ArrayOf(type)
+    return type
 
 
 def number(text: str) -> Literal:

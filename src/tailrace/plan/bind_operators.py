@@ -10,13 +10,19 @@ from tailrace.errors import NotSupported, SyntaxFailure, TypeMismatch, UnknownFu
 from tailrace.plan.bind_contract import Binder
 from tailrace.plan.build import call, canonical, conjunction, disjunction, is_null, negation
 from tailrace.plan.coercion import INTEGERS, common_type, family
-from tailrace.plan.expressions import Expression, InSubquery, Literal
+from tailrace.plan.context import refs
+from tailrace.plan.expressions import AggregateCall, Case, Expression, InSubquery, Literal, ScalarSubquery
+from tailrace.plan.functions.aggregates import aggregate_candidates
+from tailrace.plan.functions.entry import is_generic
+from tailrace.plan.functions.nested import FIELD
 from tailrace.plan.functions.operators import IN, NOT_DISTINCT
 from tailrace.plan.functions.registry import candidates
 from tailrace.plan.functions.resolve import resolve
+from tailrace.plan.nodes import Aggregate, Node
 from tailrace.plan.syntax.queries import is_query
 from tailrace.plan.values import parse_value
 from tailrace.types.core import (
+    BIGINT,
     BOOLEAN,
     DATE,
     INTEGER,
@@ -28,10 +34,18 @@ from tailrace.types.core import (
     TIMESTAMPTZ,
     UNKNOWN,
     ArrayOf,
+    ListOf,
+    Record,
 )
 
 _COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 _TIMES = (*INTEGERS, NUMERIC, DATE, TIMESTAMP, TIMESTAMPTZ)
+_ARITHMETIC = frozenset("+-*/%^")
+
+
+def _is_open(operand: Expression) -> bool:
+    """A constant whose type its surroundings decide."""
+    return isinstance(operand, Literal) and operand.type == UNKNOWN and operand.text is not None
 
 
 class Operators(Binder):
@@ -45,13 +59,21 @@ class Operators(Binder):
 
     def operation(self, symbol: str, operands: list[Expression]) -> Expression:
         """The operator applied.  Raises `operator does not exist: integer + text`."""
-        special = self.containment(symbol, operands) if symbol in ("@>", "<@") else None
-        special = self.json_path(symbol, operands) if symbol in ("#>", "#>>") else special
+        special = self.json_path(symbol, operands) if symbol in ("#>", "#>>") else None
         if special is not None:
             return special
         if symbol in _COMPARISONS and MZ_TIMESTAMP in (o.type for o in operands):
             operands = [self._as_tick(o) for o in operands]
-        found = resolve(candidates(symbol), [o.type for o in operands])
+        if symbol in _ARITHMETIC and len(operands) == 2 and all(_is_open(o) for o in operands):
+            raise UnknownFunction(
+                f"operator is not unique: unknown {symbol} unknown",
+                hint="Could not choose a best candidate operator. You might need to add explicit type casts.",
+                sqlstate="42725",
+            )
+        entries = candidates(symbol)
+        if symbol == "||" and not any(isinstance(o.type, ArrayOf | ListOf) for o in operands):
+            entries = [entry for entry in entries if not any(map(is_generic, entry.arguments))]
+        found = resolve(entries, [o.type for o in operands])
         if found is None and symbol == "||" and any(family(o.type) in (TEXT, UNKNOWN) for o in operands):
             return self.operation("||", [self.context.coerce(o, TEXT) for o in operands])
         if found is None:
@@ -76,29 +98,20 @@ class Operators(Binder):
             "You might need to add explicit type casts.",
         )
 
-    def containment(self, symbol: str, operands: list[Expression]) -> Expression | None:
-        """jsonb @> constant: unrolled, as Spark has no such function."""
-        if symbol == "<@":
-            operands = operands[::-1]
-        if operands[0].type != JSONB:
-            return None
-        from tailrace.plan.bind_containment import contains
-
-        return contains(self.context, operands[0], self.context.coerce(operands[1], JSONB))
-
     def json_path(self, symbol: str, operands: list[Expression]) -> Expression | None:
-        """`data #>> '{a,0,b}'` is `data->'a'->0->>'b'`: a part that is a number counts in an array."""
-        value, path = operands[0], self.context.coerce(operands[1], ArrayOf(TEXT))
-        if value.type != JSONB:
+        """`data #>> '{a,b}'` is `data->'a'->>'b'`, which shares its parse with others.  A number may count in an array
+        or be a name: such a path is looked up as a whole.
+        """
+        value, path = operands[0], operands[1]
+        if value.type != JSONB or not isinstance(path, Literal) or path.text is None:
             return None
-        if not (isinstance(path, Literal) and path.text is not None):
-            raise NotSupported(f"{symbol} with a path that is not a constant not yet supported")
-        keys = parse_value(path.text, path.type)
+        keys = parse_value(path.text, ArrayOf(TEXT))
+        if not keys or any(key is None or re.fullmatch(r"-?\d+", key) for key in keys):
+            return None
         for i, key in enumerate(keys):
-            is_place = re.fullmatch(r"-?\d+", key) is not None
-            part = Literal(text=key, type=INTEGER if is_place else TEXT)
+            part = Literal(text=key, type=TEXT)
             value = self.operation("->>" if symbol == "#>>" and i == len(keys) - 1 else "->", [value, part])
-        return value if keys else None
+        return value
 
     def compare_rows(self, symbol: str, left: exp.Tuple, right: exp.Tuple) -> Expression:
         """(a, b) < (c, d): the first pair that differs decides."""
@@ -119,11 +132,20 @@ class Operators(Binder):
     def is_(self, node: exp.Is) -> Expression:
         wanted, negate = node.expression, bool(node.args.get("negate"))
         if isinstance(wanted, exp.Null):
-            result = is_null(self.context.settled(self.bind(node.this)))
+            value = self.context.settled(self.bind(node.this))
+            if isinstance(value.type, Record):
+                return self._is_row_of_nulls(value, value.type, negate)
+            result = is_null(value)
         else:
             value = self.bind_as(node.this, BOOLEAN, "IS")
             result = call(f"is {'true' if wanted.this else 'false'}(boolean)", (value,), BOOLEAN)
         return negation(result) if negate else result
+
+    def _is_row_of_nulls(self, row: Expression, type: Record, negate: bool) -> Expression:
+        """A row is NULL if all of its fields are, and is not NULL if none is."""
+        places = (Literal(text=str(i), type=INTEGER) for i in range(len(type.fields)))
+        fields = [call(FIELD, (row, place), f.type) for place, f in zip(places, type.fields, strict=True)]
+        return conjunction(negation(is_null(f)) if negate else is_null(f) for f in fields)
 
     def distinct_from(self, node: exp.NullSafeEQ | exp.NullSafeNEQ) -> Expression:
         left, right = self.bind(node.this), self.bind(node.expression)
@@ -194,10 +216,9 @@ class Operators(Binder):
 
     def similar(self, node: exp.SimilarTo) -> Expression:
         pattern = self.bind(node.expression)
-        if not (isinstance(pattern, Literal) and pattern.text is not None):
-            raise NotSupported("SIMILAR TO a pattern that is not a constant not yet supported")
-        body = re.sub(r"([.^$\\])", r"\\\1", pattern.text).replace("%", ".*").replace("_", ".")
-        matches = self.operation("~", [self.bind(node.this), Literal(text=f"^(?s:{body})$", type=TEXT)])
+        escape = node.args.get("escape")
+        mark = self.bind(escape) if escape is not None else Literal(text="\\", type=TEXT)
+        matches = self.function("similar to", [self.bind(node.this), pattern, mark])
         return negation(matches) if node.args.get("negate") else matches
 
     def quantified(self, node: exp.Any | exp.All) -> Expression:
@@ -209,7 +230,7 @@ class Operators(Binder):
                 return self.in_query(node.this, right)
             if (symbol, word) == ("<>", "all"):
                 return negation(self.in_query(node.this, right))
-            raise NotSupported(f"{symbol} {word.upper()} of a subquery not yet supported")
+            return self._against_query(self.bind(node.this), symbol, word, self.subquery(right))
         value, array = self.bind(node.this), self.bind(right)
         if array.type == UNKNOWN:
             array = self.context.coerce(array, ArrayOf(self.context.settled(value).type))
@@ -219,3 +240,38 @@ class Operators(Binder):
         entry, targets, result = found
         operands = [self.context.coerce(o, t) for o, t in zip((value, array), targets, strict=True)]
         return call(entry.id, operands, result)
+
+    def _against_query(self, value: Expression, symbol: str, word: str, query: Node) -> Expression:
+        """`x < ALL (query)` compares with the least row alone, `x < ANY (query)` with the greatest.
+
+        NULL among the rows leaves open what the others do not decide; of no rows ANY is false and ALL true.
+        """
+        if symbol not in _COMPARISONS or len(query.schema) != 1:
+            raise NotSupported(f"{symbol} {word.upper()} of a subquery not yet supported")
+        extremes = [self._over_query(name, query) for name in ("min", "max")]
+        least, most = (self.operation(symbol, [value, extreme]) for extreme in extremes)
+        if symbol in ("=", "<>"):
+            hit = conjunction((least, most)) if word == "all" else disjunction((least, most))
+        else:
+            hit = most if (symbol[0] == "<") == (word == "any") else least
+        rows, known = self._over_query("count", query, star=True), self._over_query("count", query)
+        none = self.operation("=", [rows, Literal(text="0", type=BIGINT)])
+        is_open = disjunction((is_null(self.context.settled(value)), self.operation("<", [known, rows])))
+        decided = hit if word == "any" else negation(hit)
+        yes, no = _constant(word == "any"), _constant(word == "all")
+        branches = ((none, no), (decided, yes), (is_open, _constant(None)))
+        return Case(branches=branches, otherwise=no, type=BOOLEAN)
+
+    def _over_query(self, name: str, query: Node, *, star: bool = False) -> Expression:
+        """An aggregate over all rows of a subquery."""
+        arguments = () if star else refs(query)[:1]
+        found = resolve(aggregate_candidates(name), [a.type for a in arguments])
+        if found is None:
+            raise self.no_operator(name, list(arguments))
+        entry, _, type = found
+        item = AggregateCall(function=entry.id, arguments=arguments, type=type, nullable=entry.nullable)
+        return ScalarSubquery(query=Aggregate(input=query, group_by=(), aggregates=(item,), names=(name,)), type=type)
+
+
+def _constant(value: bool | None) -> Literal:
+    return Literal(text=None if value is None else str(value).lower(), type=BOOLEAN)

@@ -33,7 +33,19 @@ def frame_text(spec: exp.Expr | None, orders: Sequence[Order]) -> str | None:
         raise NotSupported("GROUPS frames not yet supported")
     start = _bound(spec.args["start"], spec.args.get("start_side"), kind)
     end = _bound(spec.args["end"], spec.args.get("end_side"), kind)
+    _check_direction(start, end)
     return f"{kind} BETWEEN {start} AND {end}"
+
+
+def _check_direction(start: str, end: str) -> None:
+    if start == "UNBOUNDED FOLLOWING":
+        raise SqlError("frame start cannot be UNBOUNDED FOLLOWING", sqlstate="42P20")
+    if end == "UNBOUNDED PRECEDING":
+        raise SqlError("frame end cannot be UNBOUNDED PRECEDING", sqlstate="42P20")
+    if start == "CURRENT ROW" and end.endswith("PRECEDING"):
+        raise SqlError("frame starting from current row cannot have preceding rows", sqlstate="42P20")
+    if start.endswith("FOLLOWING") and (end.endswith("PRECEDING") or end == "CURRENT ROW"):
+        raise SqlError("frame starting from following row cannot have preceding rows", sqlstate="42P20")
 
 
 def _bound(value: str | exp.Expr, side: str | None, kind: str) -> str:

@@ -72,7 +72,9 @@ def is_canonical(expression: Expression) -> bool:
     )
 
 
-_CANONICAL_RESULTS = frozenset({CANONICAL, "->(jsonb, text)", "->(jsonb, integer)", "#>(jsonb, text[])"})
+_CANONICAL_RESULTS = frozenset(
+    {CANONICAL, "->(jsonb, text)", "->(jsonb, integer)", "#>(jsonb, text[])", "||(jsonb, jsonb)"}
+)
 
 
 def canonical(expression: Expression) -> Expression:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from tailrace.errors import DataError, InvalidText
 from tailrace.plan.raising import BEGIN, END
+from tailrace.plan.values import RANGES
 
 _OURS = re.compile(re.escape(BEGIN) + r"(\w{5}):(.*?)" + re.escape(END), re.DOTALL)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*(.*)", re.DOTALL)
@@ -51,7 +52,10 @@ def _bad_cast(message: str) -> DataError:
     found = _CAST.search(message)
     if not found:
         return InvalidText("invalid input syntax")
-    return InvalidText(f'invalid input syntax for type {_name(found[3])}: "{_value(found[1])}"')
+    name, value = _name(found[3]), _value(found[1])
+    if name in RANGES and re.fullmatch(r"\s*[+-]?\d+\s*", value):
+        return DataError(f'value "{value}" is out of range for type {name}', sqlstate="22003")
+    return InvalidText(f'invalid input syntax for type {name}: "{value}"')
 
 
 def _cast_overflow(message: str) -> DataError:
@@ -76,7 +80,7 @@ def _constant(sqlstate: str, text: str) -> Callable[[str], DataError]:
 
 
 def _bad_json(message: str) -> DataError:
-    return InvalidText("invalid input syntax for type jsonb")
+    return InvalidText("invalid input syntax for type json")
 
 
 _RULES: dict[str, Callable[[str], DataError]] = {
@@ -102,5 +106,6 @@ _RULES: dict[str, Callable[[str], DataError]] = {
     "INVALID_PARAMETER_VALUE": _constant("22023", "invalid parameter value"),
     "INVALID_INDEX_OF_ZERO": _constant("2202E", "index 0 is out of range"),
     "CONVERSION_INVALID_INPUT": _constant("22P02", "invalid input syntax"),
+    "INVALID_FORMAT": _constant("22025", "LIKE pattern must not end with escape character"),
     "UNKNOWN_TIME_ZONE": _constant("22023", "time zone not recognized"),
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tailrace.plan.coercion import FLOATS, INTEGERS, UNSIGNED, family
 from tailrace.plan.functions.json import canonical_json
+from tailrace.plan.functions.let import let
 from tailrace.plan.functions.operators import checked
 from tailrace.plan.functions.times import micros
 from tailrace.plan.raising import raising
@@ -14,11 +15,13 @@ from tailrace.types.core import (
     BOOLEAN,
     BYTEA,
     DATE,
+    DOUBLE,
     INTERVAL,
     JSONB,
     MZ_TIMESTAMP,
     NUMERIC,
     OID,
+    REAL,
     TEXT,
     TIME,
     TIMESTAMP,
@@ -96,11 +99,10 @@ def _from_text(value: str, target: SqlType) -> str:
         case t if t == BOOLEAN:
             return _boolean(value)
         case t if t == BYTEA:
-            hex = f"unhex(substring({value}, 3))"
-            return f"CASE WHEN startswith({value}, '\\\\x') THEN {hex} ELSE CAST({value} AS binary) END"
+            return f"tailrace_decode({value}, 'bytea')"
         case t if t == UUID:
-            pattern = "'^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$'"
-            plain = f"replace(lower({value}), '-', '')"
+            pattern = "'^\\\\s*([{]?)[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}[}]?\\\\s*$'"
+            plain = f"regexp_replace(lower({value}), '[^0-9a-f]', '')"
             shaped = (
                 f"regexp_replace({plain}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
             )
@@ -108,18 +110,34 @@ def _from_text(value: str, target: SqlType) -> str:
         case t if t == JSONB:
             return canonical_json(value)
         case t if t == TIME:
-            clock = f"concat('1970-01-01 ', trim({value}))"
-            return f"unix_micros(CAST({clock} AS timestamp))"
+            return f"tailrace_clock({value})"
         case t if t == INTERVAL:
-            return _interval(value)
+            return f"tailrace_span({value})"
+        case t if t == DATE:
+            return f"CAST(timestamp_micros(tailrace_moment({value}, 'date')) AS date)"
         case t if t in UNSIGNED or t == OID:
             return checked(f"CAST({value} AS decimal(38,0))", str(t))
         case t if t in (TIMESTAMP, TIMESTAMPTZ):
-            return _to_precision(f"CAST({value} AS {spark_type(target)})", target)
+            name = "timestamp" if t == TIMESTAMP else "timestamp with time zone"
+            moment = f"timestamp_micros(tailrace_moment({value}, '{name}'))"
+            return _to_precision(f"CAST({moment} AS {spark_type(target)})", target)
         case ListOf() | ArrayOf() | MapOf() | Record():
             return _nested_text(value, target)
+        case t if t in FLOATS:
+            return let({"x": value}, _float("{x}", target))
         case _:
             return f"CAST({value} AS {spark_type(target)})"
+
+
+def _float(value: str, target: SqlType) -> str:
+    """Java would read `1d`, and make infinity of 1e400."""
+    number = f"CAST({value} AS {spark_type(target)})"
+    large = raising("22003", f'"{{}}" is out of range for type {target}', value)
+    said = f"lower(trim({value})) RLIKE '^[+-]?inf(inity)?$'"
+    return (
+        f"CASE WHEN lower(right(rtrim({value}), 1)) IN ('d', 'f') AND NOT {said} THEN {_invalid(str(target), value)}"
+        f" WHEN abs({number}) = double('Infinity') AND NOT {said} THEN {large} ELSE {number} END"
+    )
 
 
 def _invalid(type_name: str, value: str) -> str:
@@ -138,36 +156,12 @@ def _boolean(value: str) -> str:
     )
 
 
-def _interval(value: str) -> str:
-    """Spark reads amounts with units; the clock of PostgreSQL's own form is added by hand."""
-    words = f"trim(regexp_replace({value}, '[+-]?\\\\d+:\\\\d+(:[\\\\d.]+)?$', ''))"
-    spelled = f"regexp_replace({words}, '\\\\bmons?\\\\b', 'months')"
-    span = f"CAST(CASE WHEN {words} = '' THEN '0 days' ELSE {spelled} END AS interval)"
-    clock = f"regexp_extract({value}, '([+-]?)(\\\\d+):(\\\\d+)(?::([\\\\d.]+))?$', {{}})"
-    sign = f"CASE WHEN {clock.format(1)} = '-' THEN -1 ELSE 1 END"
-    seconds = (
-        f"coalesce(CAST(nullif({clock.format(2)}, '') AS bigint), 0L) * 3600000000L"
-        f" + coalesce(CAST(nullif({clock.format(3)}, '') AS bigint), 0L) * 60000000L"
-        f" + coalesce(CAST(rint(CAST(nullif({clock.format(4)}, '') AS double) * 1000000) AS bigint), 0L)"
-    )
-    return (
-        f"CASE WHEN {value} IS NOT NULL THEN named_struct('months',"
-        f" CAST(extract(YEAR FROM {span}) * 12 + extract(MONTH FROM {span}) AS int),"
-        f" 'days', CAST(extract(DAY FROM {span}) AS int),"
-        f" 'micros', CAST(extract(HOUR FROM {span}) * 3600000000L"
-        f" + extract(MINUTE FROM {span}) * 60000000L + extract(SECOND FROM {span}) * 1000000 AS bigint)"
-        f" + {sign} * ({seconds})) END"
-    )
-
-
 def _nested_text(value: str, target: SqlType) -> str:
-    """Lists and arrays of plain elements: `{1,2,NULL}`."""
+    """Lists and arrays: `{1,2,NULL}`."""
     if not isinstance(target, ListOf | ArrayOf):
         return raising("0A000", f"casting text to {target} not yet supported")
-    inner = f"regexp_replace({value}, '^\\\\s*\\\\{{|\\\\}}\\\\s*$', '')"
-    parts = f"CASE WHEN trim({inner}) = '' THEN CAST(array() AS array<string>) ELSE split({inner}, ',') END"
-    element = spark_cast("trim(BOTH '\"' FROM trim(e))", TEXT, target.element)
-    return f"transform({parts}, e -> CASE WHEN upper(trim(e)) <> 'NULL' THEN {element} END)"
+    element = spark_cast("e", TEXT, target.element)
+    return f"transform(tailrace_elements({value}), e -> {element})"
 
 
 def _from_json(value: str, target: SqlType) -> str:
@@ -207,6 +201,10 @@ def _other(value: str, source: SqlType, target: SqlType) -> str:
         return _record(value, source, target)
     if other in (TIMESTAMP, TIMESTAMPTZ):
         return _to_precision(f"CAST({value} AS {spark_type(target)})", target)
+    if one == DOUBLE and other == REAL:
+        large = raising("22003", "value out of range: overflow")
+        finite = "abs({x}) < double('Infinity') AND abs(CAST({x} AS float)) = double('Infinity')"
+        return let({"x": value}, f"CASE WHEN {finite} THEN {large} ELSE CAST({{x}} AS float) END")
     if isinstance(target, Numeric) and one in FLOATS:
         return f"CAST(CAST({value} AS double) AS {spark_type(target)})"
     return f"CAST({value} AS {spark_type(target)})"

@@ -7,6 +7,8 @@ from typing import assert_never
 from tailrace.plan.functions.json import canonical_json
 from tailrace.plan.functions.let import let
 from tailrace.types.core import (
+    DOUBLE,
+    REAL,
     ArrayOf,
     Char,
     ListOf,
@@ -53,9 +55,9 @@ def _trimmed(digits: str) -> str:
 def _scalar(value: str, name: str) -> str:
     match name:
         case "real":
-            return float_text(value, 6)
+            return float_text(value, REAL)
         case "double precision":
-            return float_text(value, 15)
+            return float_text(value, DOUBLE)
         case "bytea":
             return f"concat('\\\\x', lower(hex({value})))"
         case "time":
@@ -70,22 +72,9 @@ def _scalar(value: str, name: str) -> str:
             return f"CAST({value} AS string)"
 
 
-def float_text(value: str, digits: int) -> str:
-    """Java prints the shortest digits too, but changes to an exponent elsewhere, and writes it as E7."""
-    java = "CAST({x} AS string)"
-    mantissa = f"regexp_replace(split_part({java}, 'E', 1), '\\\\.0$', '')"
-    exponent = f"CAST(split_part({java}, 'E', 2) AS int)"
-    size = f"CAST(abs({exponent}) AS string)"
-    scientific = (
-        f"concat({mantissa}, 'e', CASE WHEN {exponent} < 0 THEN '-' ELSE '+' END,"
-        f" lpad({size}, greatest(2, char_length({size})), '0'))"
-    )
-    plain = _trimmed(f"CAST(CAST({java} AS decimal(38,22)) AS string)")
-    return let(
-        {"x": value},
-        f"CASE WHEN instr({java}, 'E') = 0 THEN regexp_replace({java}, '\\\\.0$', '')"
-        f" WHEN abs({{x}}) < 1e{digits}D AND abs({{x}}) >= 1e-4D THEN {plain} ELSE {scientific} END",
-    )
+def float_text(value: str, type: SqlType) -> str:
+    """The fewest digits that read back as the same number."""
+    return f"tailrace_float_text(CAST({value} AS double), {'true' if type == REAL else 'false'})"
 
 
 def _clock(micros: str) -> str:

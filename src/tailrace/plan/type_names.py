@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import assert_never
 
 from tailrace.errors import InvalidOption, UnknownType
@@ -87,7 +88,9 @@ def _named(
     if known is None:
         known = custom(parts) if custom is not None else None
     if known is None:
-        raise UnknownType(f'type "{".".join(parts)}" does not exist', position=name.position)
+        near = get_close_matches(parts[-1], _PLAIN, 1)
+        hint = f'Did you mean "{near[0]}"?' if near else None
+        raise UnknownType(f'type "{".".join(parts)}" does not exist', hint=hint, position=name.position)
     return _modified(known, modifiers, name.position) if modifiers else known
 
 

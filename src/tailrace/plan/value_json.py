@@ -21,7 +21,7 @@ def read_json(text: str) -> Any:
     try:
         return json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
     except (ValueError, RecursionError) as bad:
-        raise InvalidText(f"invalid input syntax for type jsonb: {bad}") from None
+        raise InvalidText(f"invalid input syntax for type json: {bad}") from None
 
 
 def _no_constant(name: str) -> Any:

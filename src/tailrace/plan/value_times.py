@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_EVEN, Decimal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from tailrace.errors import DataError, InvalidText
+from tailrace.errors import DataError, InvalidText, NotSupported
 
 DAY_MICROS = 86_400_000_000
 
-_DATE = r"(?P<year>\d{4,6})-(?P<month>\d{1,2})-(?P<day>\d{1,2})|(?P<compact>\d{8})"
-_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(:(?P<second>\d{1,2})(?P<fraction>\.\d*)?)?"
-_ZONE = r"(?P<zone>Z|UTC|GMT|[+-]\d{1,2}(:?\d{2})?(:\d{2})?)"
-_TIMESTAMP = re.compile(rf"\s*(?:{_DATE})(?:[T ]\s*{_CLOCK})?\s*{_ZONE}?\s*", re.I)
-_TIME = re.compile(rf"\s*{_CLOCK}\s*{_ZONE}?\s*", re.I)
+_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?P<fraction>\.\d*)?)?"
+_TOKEN = re.compile(
+    rf"""\s*(?:,\s*)?(?:
+        (?P<clock>{_CLOCK})
+      | (?P<ymd>\d{{4,6}}[-/.]\d{{1,2}}[-/.]\d{{1,2}})(?=$|\D)t?
+      | (?P<mdy>\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}})
+      | (?P<named>\d{{1,4}}-[a-z]{{3,9}}-\d{{1,4}})
+      | (?P<offset>[+-]\d{{1,2}}(?::?\d{{2}})?(?::\d{{2}})?(?!\d))
+      | (?P<compact>\d{{8}})t?
+      | (?P<number>\d{{1,4}})(?:st|nd|rd|th)?(?![\d:])
+      | (?P<region>[a-z]+/[a-z_/+-]+\d*)
+      | (?P<word>[a-z]+)\.?
+    )\s*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
+_ZONES = {
+    "z": 0, "utc": 0, "gmt": 0, "zulu": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8,
+    "pdt": -7, "bst": 1, "cet": 1, "cest": 2, "eet": 2, "eest": 3, "msk": 3, "jst": 9,
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What a text says of a moment.  jvm/Times.java reads the same texts at run time."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    micros: int | None = None
+    zone: tzinfo | None = None
+    before_christ: bool = False
 
 
 def date_value(text: str) -> date:
@@ -25,28 +55,119 @@ def timestamp_value(text: str, type_name: str, precision: int | None, *, zoned: 
     """Without zone.  A zone in the text is ignored, or for `zoned` turned into UTC."""
     if text.strip().lower() == "epoch":
         return datetime(1970, 1, 1)  # noqa: DTZ001  timestamps without zone are what we hold
-    found = _TIMESTAMP.fullmatch(text)
-    if not found:
-        raise InvalidText(f'invalid input syntax for type {type_name}: "{text}"')
+    if re.fullmatch(r"\s*[+-]?inf(inity)?\s*", text, re.IGNORECASE):
+        raise NotSupported(f"infinite values of type {type_name} not supported")
+    parts = _parts(text, type_name)
+    if parts.year is None or parts.month is None or parts.day is None:
+        raise _invalid(type_name, text)
     try:
-        moment = datetime.combine(_date(found), datetime.min.time()) + timedelta(microseconds=_micros(found))
+        if parts.before_christ:
+            raise ValueError(text)
+        moment = datetime.combine(date(parts.year, parts.month, parts.day), datetime.min.time())
+        if type_name != "date":
+            moment += timedelta(microseconds=parts.micros or 0)
+        if zoned and parts.zone is not None:
+            moment = moment.replace(tzinfo=parts.zone).astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
-        raise DataError(f'date/time field value out of range: "{text}"', sqlstate="22008") from None
-    zone = found["zone"]
-    if zoned and zone:
-        moment = moment.replace(tzinfo=_zone(zone)).astimezone(UTC).replace(tzinfo=None)
+        raise _out_of_range(text) from None
     return moment if precision is None else rounded(moment, precision)
 
 
-def _date(found: re.Match[str]) -> date:
+def _invalid(type_name: str, text: str) -> InvalidText:
+    return InvalidText(f'invalid input syntax for type {type_name}: "{text}"', sqlstate="22007")
+
+
+def _out_of_range(text: str) -> DataError:
+    return DataError(f'date/time field value out of range: "{text}"', sqlstate="22008")
+
+
+def _parts(text: str, type_name: str) -> _Parts:
+    parts, place = _Parts(), 0
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if not found or not _take(found, parts, text):
+            raise _invalid(type_name, text)
+        place = found.end()
+    return parts
+
+
+def _take(found: re.Match[str], parts: _Parts, text: str) -> bool:
+    """Whether the next token makes sense there."""
+    if found["clock"]:
+        try:
+            parts.micros = _micros(found)
+        except ValueError:
+            raise _out_of_range(text) from None
+        return True
+    if found["offset"]:
+        parts.zone = _offset(found["offset"], text)
+        return parts.micros is not None
+    if found["region"]:
+        return _set_zone(parts, found["region"])
+    if found["word"]:
+        return _take_word(found["word"].lower(), parts, text)
+    if found["number"]:
+        return _take_number(found["number"], parts)
+    return _take_date(found, parts)
+
+
+def _take_date(found: re.Match[str], parts: _Parts) -> bool:
+    if parts.year is not None:
+        return False
     if compact := found["compact"]:
-        return date(int(compact[:4]), int(compact[4:6]), int(compact[6:]))
-    return date(int(found["year"]), int(found["month"]), int(found["day"]))
+        parts.year, parts.month, parts.day = int(compact[:4]), int(compact[4:6]), int(compact[6:])
+        return True
+    one, two, three = re.split("[-/.]", found["ymd"] or found["mdy"] or found["named"])
+    if found["ymd"]:
+        parts.year, parts.month, parts.day = int(one), int(two), int(three)
+    elif found["mdy"]:
+        parts.year, parts.month, parts.day = _year(three), int(one), int(two)
+    else:
+        year, day = (one, three) if len(one) > 2 else (three, one)
+        parts.year, parts.month, parts.day = _year(year), _place(two.lower(), _MONTHS), int(day)
+    return parts.month is not None
+
+
+def _take_number(digits: str, parts: _Parts) -> bool:
+    if parts.day is None and len(digits) <= 2:
+        parts.day = int(digits)
+    elif parts.year is None:
+        parts.year = _year(digits)
+    else:
+        return False
+    return True
+
+
+def _take_word(word: str, parts: _Parts, text: str) -> bool:
+    month = _place(word, _MONTHS)
+    if word in ("am", "pm"):
+        hour = (parts.micros or 0) // 3_600_000_000
+        if parts.micros is None or hour > 12:
+            raise _out_of_range(text)
+        hours = 12 if word == "pm" and hour < 12 else -12 if word == "am" and hour == 12 else 0
+        parts.micros += hours * 3_600_000_000
+    elif word in ("bc", "ad"):
+        parts.before_christ = word == "bc"
+    elif month is not None:
+        parts.month = month
+    elif _place(word, _WEEKDAYS) is None and not (word == "t" and parts.micros is None):
+        return parts.micros is not None and _set_zone(parts, word)
+    return True
+
+
+def _place(word: str, names: list[str]) -> int | None:
+    for i, name in enumerate(names):
+        if word in (name, name[:3]) or (name == "september" and word == "sept"):
+            return i + 1
+    return None
+
+
+def _year(digits: str) -> int:
+    year = int(digits)
+    return year if len(digits) > 2 else 2000 + year if year < 70 else 1900 + year
 
 
 def _micros(found: re.Match[str]) -> int:
-    if found["hour"] is None:
-        return 0
     hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"] or 0)
     if hour > 24 or minute > 59 or second > 60:
         raise ValueError(found)
@@ -62,13 +183,24 @@ def _half_even(value: Decimal) -> Decimal:
     return value.to_integral_value(ROUND_HALF_EVEN)
 
 
-def _zone(text: str) -> timezone:
-    if text.upper() in ("Z", "UTC", "GMT"):
-        return UTC
+def _offset(text: str, whole: str) -> timezone:
     digits = text[1:].replace(":", "")
     hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")
     offset = timedelta(hours=int(hours), minutes=int(minutes))
+    if offset >= timedelta(hours=16):
+        raise DataError(f'time zone displacement out of range: "{whole}"', sqlstate="22009")
     return timezone(offset if text[0] == "+" else -offset)
+
+
+def _set_zone(parts: _Parts, name: str) -> bool:
+    if name.lower() in _ZONES:
+        parts.zone = timezone(timedelta(hours=_ZONES[name.lower()]))
+        return True
+    try:
+        parts.zone = ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return False
+    return True
 
 
 def rounded(moment: datetime, precision: int) -> datetime:
@@ -80,15 +212,10 @@ def rounded(moment: datetime, precision: int) -> datetime:
 
 def time_value(text: str) -> int:
     """µs of the day."""
-    found = _TIME.fullmatch(text)
-    if not found:
-        found = _TIMESTAMP.fullmatch(text)
-        if not found or found["hour"] is None:
-            raise InvalidText(f'invalid input syntax for type time: "{text}"')
-    try:
-        return _micros(found)
-    except ValueError:
-        raise DataError(f'date/time field value out of range: "{text}"', sqlstate="22008") from None
+    parts = _parts(text, "time")
+    if parts.micros is None:
+        raise _invalid("time", text)
+    return parts.micros
 
 
 _UNITS: dict[str, tuple[int, int, int]] = {
@@ -134,7 +261,7 @@ def _interval_parts(body: str, text: str) -> tuple[list[tuple[str, str]], int]:
     clock, place = 0, 0
     body = body.lstrip("@ ")
     if not body.strip():
-        raise InvalidText(f'invalid input syntax for type interval: "{text}"')
+        raise _invalid("interval", text)
     while place < len(body):
         if found := _SIGNED_CLOCK.match(body, place):
             clock += _clock(found)
@@ -146,7 +273,7 @@ def _interval_parts(body: str, text: str) -> tuple[list[tuple[str, str]], int]:
         elif found := re.compile(r"\s*([+-]?\d*\.?\d+)\s*").match(body, place):
             parts.append((found[1], "day" if body[found.end() :].strip() else "second"))
         else:
-            raise InvalidText(f'invalid input syntax for type interval: "{text}"')
+            raise _invalid("interval", text)
         place = found.end()
     return parts, clock
 
@@ -163,7 +290,7 @@ def _unit(word: str, text: str) -> str:
     lowered = word.lower()
     name = _ABBREVIATIONS.get(lowered) or (lowered[:-1] if lowered.endswith("s") else lowered)
     if name not in _UNITS:
-        raise InvalidText(f'invalid input syntax for type interval: "{text}"')
+        raise _invalid("interval", text)
     return name
 
 

@@ -90,11 +90,21 @@ def _scalar(text: str, name: str) -> Any:
     return reader(text) if reader is not None else text
 
 
+_WHOLE = re.compile(
+    r"(?P<sign>[+-]?)(?:0(?P<base>[xXoObB])(?=_?[0-9a-fA-F]))?(?P<digits>_?[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)"
+)
+
+
 def _integer(text: str, name: str) -> int:
     stripped = text.strip()
-    if not re.fullmatch(r"[+-]?\d+", stripped):
+    found = _WHOLE.fullmatch(stripped)
+    if not found:
         raise invalid(name, text)
-    value = int(stripped)
+    base = {"x": 16, "o": 8, "b": 2}.get((found["base"] or "").lower(), 10)
+    try:
+        value = int(found["sign"] + found["digits"].replace("_", ""), base)
+    except ValueError:
+        raise invalid(name, text) from None
     least, most = RANGES[name]
     if not least <= value <= most:
         raise DataError(f'value "{text}" is out of range for type {name}', sqlstate="22003")
@@ -103,7 +113,7 @@ def _integer(text: str, name: str) -> int:
 
 def _numeric(text: str, scale: int) -> Decimal:
     try:
-        value = Decimal(text.strip())
+        value = Decimal(re.sub(r"(?<=\d)_(?=\d)", "", text.strip()))
     except InvalidOperation:
         raise invalid("numeric", text) from None
     if not value.is_finite():
@@ -154,10 +164,13 @@ def _boolean(text: str) -> bool:
 
 def _bytea(text: str) -> bytes:
     if text.startswith("\\x"):
+        for digit in text[2:]:
+            if not digit.isspace() and digit not in "0123456789abcdefABCDEF":
+                raise DataError(f'invalid hexadecimal digit: "{digit}"', sqlstate="22023")
         try:
             return bytes.fromhex(text[2:])
         except ValueError:
-            raise invalid("bytea", text) from None
+            raise DataError("invalid hexadecimal data: odd number of digits", sqlstate="22023") from None
     return re.sub(
         rb"\\(\\|[0-3][0-7]{2})",
         lambda m: b"\\" if m.group(1) == b"\\" else bytes([int(m.group(1), 8)]),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tailrace.errors import SqlError, UnknownType
@@ -91,7 +92,9 @@ def _element(p: Parser) -> SqlType:
             return simple
         if (rule := _RULES.get(word)) is not None:
             return rule(p)
-    raise UnknownType(f'type "{name}" does not exist', position=position)
+    near = get_close_matches(word, (*_SIMPLE, *_RULES), 1)
+    hint = f'Did you mean "{near[0].lower()}"?' if near else None
+    raise UnknownType(f'type "{name}" does not exist', hint=hint, position=position)
 
 
 def _map(p: Parser) -> SqlType:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tailrace.errors import InternalError, SqlError, TailraceError
+from tailrace.errors import DataError, InternalError, SqlError, TailraceError
 from tailrace.ivm.dataflow import Dataflow, traces
 from tailrace.ivm.operator import Operator, Timed
 from tailrace.plan.data_errors import translate
@@ -192,7 +192,7 @@ class Cluster:
         if waiting:
             stuck.add(id)
             cause = self.statuses.of(waiting[0])
-            self.statuses.note(id, "stalled", cause.error, cause.hint)
+            self.statuses.note(id, "stalled", cause.error, cause.hint, cause.sqlstate)
             return
         try:
             work()
@@ -200,7 +200,8 @@ class Cluster:
         except Exception as error:  # noqa: BLE001  the loop is where any failure becomes a status
             stuck.add(id)
             known = explain(error)
-            if self.statuses.note(id, "stalled", known.message, known.hint):
+            sqlstate = known.sqlstate if isinstance(known, DataError) else None
+            if self.statuses.note(id, "stalled", known.message, known.hint, sqlstate):
                 _log.warning("object stalled id=%s error=%s", id, known.message, exc_info=_trace_of(known, error))
 
     def due(self) -> Tick | None:

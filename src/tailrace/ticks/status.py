@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:
-    """`error` is set while stalled."""
+    """`error` is set while stalled; `sqlstate` too if a row is at fault."""
 
     status: str
     error: str | None = None
     hint: str | None = None
+    sqlstate: str | None = None
     changed_at: float = field(default_factory=time.time, compare=False)
 
 
@@ -26,9 +27,16 @@ class Statuses:
         self._now: dict[str, Status] = {}
         self._history: deque[tuple[str, Status]] = deque(maxlen=remember)
 
-    def note(self, id: str, status: str, error: str | None = None, hint: str | None = None) -> bool:
+    def note(
+        self,
+        id: str,
+        status: str,
+        error: str | None = None,
+        hint: str | None = None,
+        sqlstate: str | None = None,
+    ) -> bool:
         """Says whether this was news."""
-        new = Status(status=status, error=error, hint=hint)
+        new = Status(status=status, error=error, hint=hint, sqlstate=sqlstate)
         with self._lock:
             if self._now.get(id) == new:
                 return False

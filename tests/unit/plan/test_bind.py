@@ -120,7 +120,7 @@ def test_columns_that_only_serve_the_order_are_hidden(bind: Bind) -> None:
 
 def test_jsonb_leaves_a_query_in_canonical_form_and_only_then(bind: Bind) -> None:
     text = render(bind("select data, data->>'a' from t").node, lambda scan: scan.relation)
-    assert text.count("parse_json") == 1
+    assert text.count("tailrace_jsonb(") == 1
 
 
 def test_the_same_plan_gives_the_same_text(bind: Bind) -> None:

@@ -15,16 +15,20 @@ from tailrace.plan.functions import additive as sums
 from tailrace.plan.functions.additive import Additive, Contribution
 from tailrace.plan.functions.entry import parse_signature
 from tailrace.plan.functions.ordered import Sort, collected, sorted_rows
+from tailrace.plan.functions.times import scaled
 from tailrace.plan.raising import raising
 from tailrace.types.core import SqlType
 from tailrace.types.spark import spark_type
 
 __all__ = [
+    "JSON_AGGREGATES",
+    "ORDERED_SETS",
     "Additive",
     "AggregateFunction",
     "Contribution",
     "additive",
     "aggregate_candidates",
+    "aggregate_names",
     "aggregate_text",
 ]
 
@@ -139,14 +143,68 @@ def _json_array(call: AggregateCall | WindowCall, group: Group) -> str:
 
 
 def _json_object(call: AggregateCall | WindowCall, group: Group) -> str:
-    """Entries in order of their keys; of equal keys the last value wins."""
+    """Of equal keys the last value wins, as in any JSON text."""
     rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
-    entries = f"transform({rows}, r -> named_struct('k', r.v0, 'v', parse_json(coalesce(r.v1, 'null'))))"
-    last = (
-        f"aggregate({entries}, CAST(map() AS map<string,variant>), (m, e) ->"
-        " map_concat(map_filter(m, (k, v) -> k <> e.k), map(e.k, e.v)))"
-    )
-    return f"CASE WHEN count(1){group.tail} > 0 THEN to_json(parse_json(to_json({last}))) END"
+    null = raising("22004", "field name must not be null")
+    key = f"tailrace_json_string(CAST(coalesce(r.v0, {null}) AS binary))"
+    entries = f"transform({rows}, r -> concat({key}, ':', coalesce(r.v1, 'null')))"
+    document = f"concat('{{', array_join({entries}, ','), '}}')"
+    return f"CASE WHEN count(1){group.tail} > 0 THEN tailrace_jsonb({document}) END"
+
+
+def _ranked(group: Group) -> str:
+    """The values of an ordered-set aggregate, in its order; the first argument is the fraction asked for."""
+    rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
+    return f"filter({rows}, r -> r.v{len(group.arguments) - 1} IS NOT NULL)"
+
+
+_WRONG_FRACTION = raising("22003", "percentile value is not between 0 and 1")
+
+
+def _discrete(call: AggregateCall | WindowCall, group: Group) -> str:
+    """The first value whose place among all is at least the fraction."""
+    place = "greatest(CAST(ceil(s[0].v0 * cardinality(s)) AS int), 1)"
+    value = f"CASE WHEN s[0].v0 NOT BETWEEN 0 AND 1 THEN {_WRONG_FRACTION} ELSE try_element_at(s, {place}).v1 END"
+    return f"element_at(transform(array({_ranked(group)}), s -> CASE WHEN cardinality(s) > 0 THEN {value} END), 1)"
+
+
+def _continuous(call: AggregateCall | WindowCall, group: Group) -> str:
+    """Between the two values that lie next to the fraction."""
+    at = "s[0].v0 * (cardinality(s) - 1)"
+    low, high = f"s[CAST(floor({at}) AS int)].v1", f"s[CAST(ceil({at}) AS int)].v1"
+    between = f"{low} + ({high} - {low}) * ({at} - floor({at}))"
+    value = f"CASE WHEN s[0].v0 NOT BETWEEN 0 AND 1 THEN {_WRONG_FRACTION} ELSE {between} END"
+    return f"element_at(transform(array({_ranked(group)}), s -> CASE WHEN cardinality(s) > 0 THEN {value} END), 1)"
+
+
+def _mode(call: AggregateCall | WindowCall, group: Group) -> str:
+    """The most frequent value; of several the first in order."""
+    values = f"transform({_ranked(group)}, r -> r.v0)"
+    counted = "transform(array_distinct(s), e -> struct(cardinality(filter(s, x -> x = e)) AS n, e AS e))"
+    best = "filter(c, e -> e.n = array_max(transform(c, x -> x.n)))"
+    first = f"element_at(transform(array({counted}), c -> try_element_at({best}, 1).e), 1)"
+    return f"element_at(transform(array({values}), s -> {first}), 1)"
+
+
+def _interval_sum(call: AggregateCall | WindowCall, group: Group) -> str:
+    """Months, days and µs each for itself."""
+    value = group.arguments[0]
+    if group.distinct:
+        parts = [f"aggregate(collect_set({value}){group.tail}, 0L, (n, i) -> n + i.{p})" for p in _PARTS]
+    else:
+        parts = [f"sum(CAST({value}.{part} AS bigint)){group.tail}" for part in _PARTS]
+    months, days, micros = parts
+    total = f"named_struct('months', CAST({months} AS int), 'days', CAST({days} AS int), 'micros', {micros})"
+    return f"CASE WHEN count({value}){group.tail} > 0 THEN {total} END"
+
+
+def _interval_avg(call: AggregateCall | WindowCall, group: Group) -> str:
+    count = f"count({'DISTINCT ' if group.distinct else ''}{group.arguments[0]}){group.tail}"
+    whole = f"named_struct('i', {_interval_sum(call, group)}, 'n', {count})"
+    return f"element_at(transform(array({whole}), v -> CASE WHEN v.n > 0 THEN {scaled('v.i', '(1D / v.n)')} END), 1)"
+
+
+_PARTS = ("months", "days", "micros")
 
 
 def _map(call: AggregateCall | WindowCall, group: Group) -> str:
@@ -165,6 +223,11 @@ def _single(call: AggregateCall | WindowCall, group: Group) -> str:
     value = f"any_value({group.arguments[0]}){group.tail}"
     return f"CASE WHEN count(1){group.tail} > 1 THEN {error} ELSE {value} END"
 
+
+ORDERED_SETS = ("percentile_disc", "percentile_cont", "mode")
+"""Aggregates that are written with WITHIN GROUP (ORDER BY value): the value is their last argument."""
+
+JSON_AGGREGATES = ("jsonb_agg", "json_agg", "jsonb_object_agg", "json_object_agg")
 
 _INTEGERS = ("smallint", "integer")
 _SPREADS = (
@@ -210,8 +273,19 @@ AGGREGATES = (
     _aggregate("string_agg(text, text) -> text", _string),
     _aggregate("array_agg(T) -> T[]", _array),
     _aggregate("list_agg(T) -> T list", _array),
-    _aggregate("jsonb_agg(jsonb) -> jsonb", _json_array),
-    _aggregate("jsonb_object_agg(text, jsonb) -> jsonb", _json_object),
+    *(_aggregate(f"{name}(jsonb) -> jsonb", _json_array) for name in ("jsonb_agg", "json_agg")),
+    *(_aggregate(f"{name}(text, jsonb) -> jsonb", _json_object) for name in ("jsonb_object_agg", "json_object_agg")),
+    *(
+        _aggregate(f"{name}({t}) -> {t}", _plain(f"{name}({{}})"))
+        for name in ("bit_and", "bit_or", "bit_xor")
+        for t in ("smallint", "integer", "bigint")
+    ),
+    _aggregate("sum(interval) -> interval", _interval_sum),
+    _aggregate("avg(interval) -> interval", _interval_avg),
+    _aggregate("any_value(T) -> T", _plain("min({})")),
+    _aggregate("percentile_disc(double precision, T) -> T", _discrete),
+    _aggregate("percentile_cont(double precision, double precision) -> double precision", _continuous),
+    _aggregate("mode(T) -> T", _mode),
     _aggregate("single(T) -> T", _single),
     _aggregate("map_agg(text, T) -> map[text=>T]", _map),
 )
@@ -224,6 +298,10 @@ _BY_ID = {entry.id: entry for entry in AGGREGATES}
 
 def aggregate_candidates(name: str) -> list[AggregateFunction]:
     return _BY_NAME.get(name, [])
+
+
+def aggregate_names() -> tuple[str, ...]:
+    return tuple(_BY_NAME)
 
 
 def additive(call: AggregateCall) -> Additive | None:

@@ -14,14 +14,11 @@ from tailrace.plan.spark_literals import quoted
 CANONICAL = "canonical(jsonb)"
 FIELD_TEXT, FIELD = "->>(jsonb, text)", "->(jsonb, text)"
 ELEMENT_TEXT, ELEMENT = "->>(jsonb, integer)", "->(jsonb, integer)"
-CONTAINS_MEMBER = "contains member(jsonb, jsonb)"
 
 
 def canonical_json(text: str) -> str:
-    """Spark text of a JSON text's canonical form: a variant holds its fields by name, and numbers as
-    numbers.
-    """
-    return f"to_json(parse_json({text}))"
+    """Spark text of a JSON text's canonical form."""
+    return f"tailrace_jsonb({text})"
 
 
 def literal_key(expression: Expression) -> str | None:
@@ -57,29 +54,30 @@ def _text(call: Call, render: Render) -> str:
     found = chain(call)
     if found is not None:
         document, path = found
-        if len(path) == 1 and not path[0].startswith("["):
+        if len(path) == 1 and path[0].startswith("["):
+            inner = f"tailrace_jsonb_element({render(document)}, {path[0][1:-1]})"
+            return f"tailrace_jsonb_at(concat('[', {inner}, ']'), array('0'), true)"
+        if len(path) == 1:
             return f"from_json({render(document)}, {quoted(f'struct<`{path[0]}`:string>')}).`{path[0]}`"
         return f"get_json_object({render(document)}, {quoted(json_path(path, chr(39)))})"
     text, key = render(call.arguments[0]), render(call.arguments[1])
     if call.function == FIELD_TEXT:
         return f"try_element_at(from_json({text}, 'map<string,string>'), {key})"
-    return f"try_element_at(from_json({text}, 'array<string>'), {_place(key)})"
-
-
-def _place(key: str) -> str:
-    """PostgreSQL counts from 0, and from the end below it; Spark counts from 1."""
-    return f"(CASE WHEN {key} >= 0 THEN {key} + 1 ELSE {key} END)"
+    return f"tailrace_jsonb_at(concat('[', tailrace_jsonb_element({text}, {key}), ']'), array('0'), true)"
 
 
 def _json(call: Call, render: Render) -> str:
     found = chain(call)
     if found is not None:
         document, path = found
-        return f"to_json(variant_get(parse_json({render(document)}), {quoted(json_path(path, chr(34)))}))"
+        if len(path) == 1 and path[0].startswith("["):
+            return f"tailrace_jsonb_element({render(document)}, {path[0][1:-1]})"
+        keys = ", ".join(quoted(key.strip("[]") if key.startswith("[") else key) for key in path)
+        return f"tailrace_jsonb_at({render(document)}, array({keys}), false)"
     text, key = render(call.arguments[0]), render(call.arguments[1])
     if call.function == FIELD:
         return f"to_json(try_element_at(from_json({text}, 'map<string,variant>'), {key}))"
-    return f"to_json(try_element_at(from_json({text}, 'array<variant>'), {_place(key)}))"
+    return f"tailrace_jsonb_element({text}, {key})"
 
 
 _TYPEOF = (
@@ -87,39 +85,46 @@ _TYPEOF = (
     " WHEN 't' THEN 'boolean' WHEN 'f' THEN 'boolean' WHEN 'n' THEN 'null' ELSE 'number' END"
 )
 
-_AS_ARRAY = "CASE WHEN left(ltrim({}), 1) = '[' THEN from_json({}, 'array<variant>') ELSE array(parse_json({})) END"
-
 FUNCTIONS = (
     function(f"{CANONICAL} -> jsonb", canonical_json("{0}")),
     function(f"{FIELD_TEXT} -> text", _text, nulls="always"),
     function(f"{ELEMENT_TEXT} -> text", _text, nulls="always"),
     function(f"{FIELD} -> jsonb", _json, nulls="always"),
     function(f"{ELEMENT} -> jsonb", _json, nulls="always"),
+    function("#>(jsonb, text[]) -> jsonb", "tailrace_jsonb_at({0}, {1}, false)", nulls="always"),
+    function("#>>(jsonb, text[]) -> text", "tailrace_jsonb_at({0}, {1}, true)", nulls="always"),
+    function(
+        "jsonb_extract_path(jsonb, text...) -> jsonb",
+        lambda c, r: f"tailrace_jsonb_at({r(c.arguments[0])}, array({', '.join(map(r, c.arguments[1:]))}), false)",
+        nulls="always",
+    ),
+    function(
+        "jsonb_extract_path_text(jsonb, text...) -> text",
+        lambda c, r: f"tailrace_jsonb_at({r(c.arguments[0])}, array({', '.join(map(r, c.arguments[1:]))}), true)",
+        nulls="always",
+    ),
     function("jsonb_typeof(jsonb) -> text", _TYPEOF),
-    function("jsonb_array_length(jsonb) -> integer", "json_array_length({0})", nulls="always"),
+    function("jsonb_array_length(jsonb) -> integer", "tailrace_jsonb_length({0})"),
+    function("@>(jsonb, jsonb) -> boolean", "tailrace_jsonb_contains({0}, {1})"),
+    function("<@(jsonb, jsonb) -> boolean", "tailrace_jsonb_contains({1}, {0})"),
+    function("?(jsonb, text) -> boolean", "tailrace_jsonb_has_keys({0}, array({1}), true)"),
+    function("?|(jsonb, text[]) -> boolean", "tailrace_jsonb_has_keys({0}, {1}, false)"),
+    function("?&(jsonb, text[]) -> boolean", "tailrace_jsonb_has_keys({0}, {1}, true)"),
+    function("||(jsonb, jsonb) -> jsonb", "tailrace_jsonb_concat({0}, {1})"),
+    function("-(jsonb, text) -> jsonb", "tailrace_jsonb_without({0}, array({1}))"),
+    function("-(jsonb, text[]) -> jsonb", "tailrace_jsonb_without({0}, {1})"),
+    function("-(jsonb, integer) -> jsonb", "tailrace_jsonb_without_place({0}, {1})"),
+    function("#-(jsonb, text[]) -> jsonb", "tailrace_jsonb_change({0}, {1}, CAST(NULL AS string), 'delete')"),
+    function("jsonb_set(jsonb, text[], jsonb) -> jsonb", "tailrace_jsonb_change({0}, {1}, {2}, 'make')"),
     function(
-        "?(jsonb, text) -> boolean",
-        "coalesce(array_contains(json_object_keys({0}), {1}),"
-        " array_contains(from_json({0}, 'array<string>'), {1}), false)",
+        "jsonb_set(jsonb, text[], jsonb, boolean) -> jsonb",
+        "tailrace_jsonb_change({0}, {1}, {2}, CASE WHEN {3} THEN 'make' WHEN NOT {3} THEN 'set' END)",
     ),
+    function("jsonb_insert(jsonb, text[], jsonb) -> jsonb", "tailrace_jsonb_change({0}, {1}, {2}, 'insert')"),
     function(
-        "||(jsonb, jsonb) -> jsonb",
-        "CASE WHEN left(ltrim({0}), 1) = '{{' AND left(ltrim({1}), 1) = '{{' THEN"
-        " to_json(parse_json(to_json(map_concat(map_filter(from_json({0}, 'map<string,variant>'), (k, v) ->"
-        " NOT array_contains(json_object_keys({1}), k)), from_json({1}, 'map<string,variant>'))))) ELSE"
-        " to_json(concat(" + _AS_ARRAY.replace("{}", "{0}") + ", " + _AS_ARRAY.replace("{}", "{1}") + ")) END",
+        "jsonb_insert(jsonb, text[], jsonb, boolean) -> jsonb",
+        "tailrace_jsonb_change({0}, {1}, {2}, CASE WHEN {3} THEN 'insert after' WHEN NOT {3} THEN 'insert' END)",
     ),
-    function(
-        "-(jsonb, text) -> jsonb",
-        "CASE WHEN left(ltrim({0}), 1) = '{{' THEN to_json(parse_json(to_json(map_filter("
-        "from_json({0}, 'map<string,variant>'), (k, v) -> k <> {1})))) ELSE"
-        " to_json(filter(from_json({0}, 'array<variant>'), x -> to_json(x) <> to_json(CAST({1} AS variant))))"
-        " END",
-    ),
-    function(
-        f"{CONTAINS_MEMBER} -> boolean",
-        "coalesce(exists(from_json({0}, 'array<variant>'), e -> to_json(e) = {1}), false)",
-        nulls="never",
-    ),
-    function("jsonb_pretty(jsonb) -> text", canonical_json("{0}")),
+    function("jsonb_strip_nulls(jsonb) -> jsonb", "tailrace_jsonb_without_nulls({0})"),
+    function("jsonb_pretty(jsonb) -> text", "tailrace_jsonb_pretty({0})"),
 )

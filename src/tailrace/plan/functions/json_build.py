@@ -5,6 +5,7 @@ from __future__ import annotations
 from tailrace.plan.expressions import Call
 from tailrace.plan.functions.entry import Render, function
 from tailrace.plan.functions.json import canonical_json
+from tailrace.plan.raising import raising
 from tailrace.plan.spark_literals import quoted
 from tailrace.plan.spark_text import float_text, text_form
 from tailrace.types.core import (
@@ -19,6 +20,8 @@ from tailrace.types.core import (
     Record,
     Scalar,
     SqlType,
+    Timestamp,
+    TimestampTz,
 )
 
 TO_JSONB = "to_jsonb"
@@ -45,9 +48,12 @@ def json_text(value: str, type: SqlType) -> str:
             return canonical_json("concat('{', " + ", ',', ".join(parts) + ", '}')")
     if type == JSONB:
         return value
+    if isinstance(type, Timestamp | TimestampTz):
+        zone = ":00" if isinstance(type, TimestampTz) else ""
+        return f"concat('\"', replace({text_form(value, type)}, ' ', 'T'), '{zone}\"')"
     if type in (REAL, DOUBLE):
         finite = f"{value} = {value} AND abs({value}) < double('Infinity')"
-        return f"CASE WHEN {finite} THEN {float_text(value, 15)} ELSE {_string(f'CAST({value} AS string)')} END"
+        return f"CASE WHEN {finite} THEN {float_text(value, type)} ELSE {_string(f'CAST({value} AS string)')} END"
     return _string(text_form(value, type))
 
 
@@ -56,7 +62,7 @@ def _member(value: str, type: SqlType) -> str:
 
 
 def _string(text: str) -> str:
-    return f"to_json(CAST({text} AS variant))"
+    return f"tailrace_json_string(CAST({text} AS binary))"
 
 
 def _key(name: str) -> str:
@@ -68,6 +74,9 @@ def _key(name: str) -> str:
 def _object(call: Call, render: Render) -> str:
     """Entries one after the other; canonical form keeps the last of equal keys."""
     texts = [render(argument) for argument in call.arguments]
+    for i in range(0, len(texts), 2):
+        null = raising("22023", f"argument {i + 1}: key must not be null")
+        texts[i] = f"coalesce({texts[i]}, {null})" if call.arguments[i].nullable else texts[i]
     pairs = [f"{_string(k)}, ':', coalesce({v}, 'null')" for k, v in zip(texts[::2], texts[1::2], strict=True)]
     return canonical_json("concat('{', " + ", ',', ".join(pairs) + ", '}')") if pairs else "'{}'"
 
@@ -77,8 +86,31 @@ def _array(call: Call, render: Render) -> str:
     return f"concat('[', {members}, ']')" if members else "'[]'"
 
 
+def _object_of_pairs(call: Call, render: Render) -> str:
+    """Keys and values in turn."""
+    array = render(call.arguments[0])
+    odd = raising("2202E", "array must have even number of elements")
+    keys = f"filter({array}, (e, i) -> i % 2 = 0)"
+    values = f"filter({array}, (e, i) -> i % 2 = 1)"
+    return f"CASE WHEN cardinality({array}) % 2 = 1 THEN {odd} ELSE {_zipped(keys, values)} END"
+
+
+def _object_of_two(call: Call, render: Render) -> str:
+    keys, values = (render(argument) for argument in call.arguments)
+    error = raising("2202E", "mismatched array dimensions")
+    return f"CASE WHEN cardinality({keys}) <> cardinality({values}) THEN {error} ELSE {_zipped(keys, values)} END"
+
+
+def _zipped(keys: str, values: str) -> str:
+    null = raising("22004", "null value not allowed for object key")
+    entry = f"concat({_string(f'coalesce(k, {null})')}, ':', coalesce({_string('v')}, 'null'))"
+    return canonical_json(f"concat('{{', array_join(zip_with({keys}, {values}, (k, v) -> {entry}), ','), '}}')")
+
+
 FUNCTIONS = (
     function("to_jsonb(T) -> jsonb", lambda c, r: json_text(r(c.arguments[0]), c.arguments[0].type), id=TO_JSONB),
     function("jsonb_build_object(T...) -> jsonb", _object, nulls="never"),
     function("jsonb_build_array(T...) -> jsonb", _array, nulls="never"),
+    function("jsonb_object(text[]) -> jsonb", _object_of_pairs),
+    function("jsonb_object(text[], text[]) -> jsonb", _object_of_two),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tailrace.plan.expressions import Call
 from tailrace.plan.functions.decimals import add, divide, multiply, remainder, subtract
+from tailrace.plan.functions.domains import powered
 from tailrace.plan.functions.entry import Function, Render, function, joined
 from tailrace.plan.raising import raising
 from tailrace.plan.values import RANGES
@@ -35,17 +36,37 @@ _COMPARISON = (
 _QUANTIFIED = tuple(
     function(
         f"{symbol} {word}(T, {collection}) -> boolean",
-        f"{spark}({{1}}, e -> {{0}} {operator} e)",
+        f"{spark}({{1}}, e -> {template})",
         nulls="always",
     )
-    for symbol, operator in (
-        *((s, s) for s in _SYMBOLS),
-        ("~~", "LIKE"),
-        ("~~*", "ILIKE"),
-        ("!~~", "NOT LIKE"),
+    for symbol, template in (
+        *((s, f"{{0}} {s} e") for s in _SYMBOLS),
+        ("~~", "{0} LIKE e"),
+        ("~~*", "{0} ILIKE e"),
+        ("!~~", "{0} NOT LIKE e"),
+        ("!~~*", "{0} NOT ILIKE e"),
+        ("~", "tailrace_regex_matches({0}, e, '')"),
+        ("~*", "tailrace_regex_matches({0}, e, 'i')"),
+        ("!~", "NOT tailrace_regex_matches({0}, e, '')"),
+        ("!~*", "NOT tailrace_regex_matches({0}, e, 'i')"),
     )
     for word, spark in (("any", "exists"), ("all", "forall"))
     for collection in ("T[]", "T list")
+)
+
+# The text of jsonb is in an order of its own only where documents are equal.
+_JSON_ORDER = tuple(
+    function(f"{symbol}(jsonb, jsonb) -> boolean", f"(tailrace_jsonb_compare({{0}}, {{1}}) {symbol} 0)")
+    for symbol in ("<", "<=", ">", ">=")
+)
+
+# A NULL among the elements is larger than any value; to Spark it is smaller.
+_ARRAY_ORDER = tuple(
+    function(
+        f"{symbol}(T[], T[]) -> boolean",
+        f"(transform({{0}}, e -> struct(e IS NULL, e)) {symbol} transform({{1}}, e -> struct(e IS NULL, e)))",
+    )
+    for symbol in ("<", "<=", ">", ">=")
 )
 
 
@@ -76,7 +97,8 @@ _INTEGERS = tuple(
     for entry in (
         *(function(f"{s}({name}, {name}) -> {name}", f"({{0}} {s} {{1}})") for s in "+-*%&|"),
         function(f"/({name}, {name}) -> {name}", f"CAST({{0}} div {{1}} AS {spark})"),
-        function(f"-({name}) -> {name}", "(-{0})"),
+        function(f"-({name}) -> {name}", "(- {0})"),
+        function(f"+({name}) -> {name}", "{0}"),
         function(f"~({name}) -> {name}", "(~{0})"),
         function(f"#({name}, {name}) -> {name}", "({0} ^ {1})"),
         function(f"<<({name}, integer) -> {name}", f"CAST(shiftleft({{0}}, {{1}}) AS {spark})"),
@@ -92,11 +114,9 @@ _NUMERIC = (
     function("*(numeric, numeric) -> numeric", multiply),
     function("/(numeric, numeric) -> numeric", divide),
     function("%(numeric, numeric) -> numeric", remainder),
-    function("-(numeric) -> numeric", "(-{0})"),
-    function(
-        "^(numeric, numeric) -> numeric",
-        "CAST(power(CAST({0} AS double), CAST({1} AS double)) AS decimal(38,18))",
-    ),
+    function("-(numeric) -> numeric", "(- {0})"),
+    function("^(numeric, numeric) -> numeric", powered),
+    function("+(numeric) -> numeric", "{0}"),
 )
 
 _FLOATS = tuple(
@@ -105,17 +125,28 @@ _FLOATS = tuple(
     for entry in (
         *(function(f"{s}({name}, {name}) -> {name}", f"({{0}} {s} {{1}})") for s in "+-*%"),
         function(f"/({name}, {name}) -> {name}", f"CAST({{0}} / {{1}} AS {spark})"),
-        function(f"-({name}) -> {name}", "(-{0})"),
+        function(f"-({name}) -> {name}", "(- {0})"),
+        function(f"+({name}) -> {name}", "{0}"),
     )
+)
+
+# Of a real and another number PostgreSQL makes a double precision.
+_MIXED_FLOATS = tuple(
+    function(f"{s}({one}, {other}) -> double precision", f"(CAST({{0}} AS double) {s} CAST({{1}} AS double))")
+    for s in "+-*/"
+    for one, other in (("real", "double precision"), ("double precision", "real"))
 )
 
 FUNCTIONS = (
     *_LOGIC,
+    *_JSON_ORDER,
+    *_ARRAY_ORDER,
     *_COMPARISON,
     *_QUANTIFIED,
     *_INTEGERS,
     *_UNSIGNED,
     *_NUMERIC,
     *_FLOATS,
-    function("^(double precision, double precision) -> double precision", "power({0}, {1})"),
+    *_MIXED_FLOATS,
+    function("^(double precision, double precision) -> double precision", powered),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tailrace.plan.functions import (
+    bytes,
     catalog,
     conditional,
     hashes,
@@ -13,12 +14,13 @@ from tailrace.plan.functions import (
     nested,
     numbers,
     operators,
+    patterns,
     strings,
     times,
 )
 from tailrace.plan.functions.entry import Function
 
-FAMILIES = (operators, conditional, numbers, strings, times, json, json_build, nested, hashes, catalog)
+FAMILIES = (operators, conditional, numbers, strings, patterns, bytes, times, json, json_build, nested, hashes, catalog)
 
 _BY_NAME: dict[str, list[Function]] = defaultdict(list)
 _BY_ID: dict[str, Function] = {}

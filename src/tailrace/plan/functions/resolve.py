@@ -1,4 +1,6 @@
-"""Which overload a call means: PostgreSQL's rules, as a distance.  Fewest and shortest implicit casts win.
+"""Which overload a call means, by PostgreSQL's rules: the one that takes most arguments as they are; then the one
+that turns most of the others into their family's preferred type (`sqrt(2)` is of double precision); then the one
+with the shortest implicit casts.
 
 A constant of unknown type fits everywhere; it prefers the type of its neighbour (operators), then text.
 """
@@ -8,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from tailrace.plan.coercion import common_type, distance
+from tailrace.plan.coercion import UNSIGNED, common_type, distance
 from tailrace.plan.functions.entry import VARIABLE, Function, is_generic, substituted
-from tailrace.types.core import TEXT, UNKNOWN, ArrayOf, ListOf, MapOf, SqlType
+from tailrace.types.core import DOUBLE, TEXT, TIMESTAMPTZ, UNKNOWN, ArrayOf, ListOf, MapOf, SqlType
 
 
 class Overload(Protocol):
@@ -21,11 +23,14 @@ class Overload(Protocol):
 
 
 O = TypeVar("O", bound=Overload)  # noqa: E741
+Cost = tuple[int, int, float]
+
+_PREFERRED = (DOUBLE, TIMESTAMPTZ)
 
 
 def resolve(candidates: Sequence[O], types: Sequence[SqlType]) -> tuple[O, tuple[SqlType, ...], SqlType] | None:
     """The best overload, the types its arguments become, and its result's type.  None: none fits."""
-    best: tuple[float, O, tuple[SqlType, ...], SqlType] | None = None
+    best: tuple[Cost, O, tuple[SqlType, ...], SqlType] | None = None
     for candidate in candidates:
         targets = _targets(candidate, types)
         if targets is None:
@@ -76,8 +81,10 @@ def _inside(parameter: SqlType, type: SqlType) -> SqlType | None:
             return type if parameter == VARIABLE else None
 
 
-def _cost(types: Sequence[SqlType], targets: Sequence[SqlType]) -> float | None:
-    total = 0.0
+def _cost(types: Sequence[SqlType], targets: Sequence[SqlType]) -> Cost | None:
+    """Less is better."""
+    total, exact, preferred = 0.0, 0, 0
+    has_unsigned = any(type in UNSIGNED for type in types)  # PostgreSQL has none: they stay whole numbers
     for type, target in zip(types, targets, strict=True):
         if type == UNKNOWN:
             neighbours = [t for t in types if t != UNKNOWN]
@@ -86,5 +93,7 @@ def _cost(types: Sequence[SqlType], targets: Sequence[SqlType]) -> float | None:
         step = distance(type, target)
         if step is None:
             return None
+        exact += step <= 1
+        preferred += step > 1 and target in _PREFERRED and not has_unsigned
         total += step
-    return total
+    return -exact, -preferred, total

@@ -56,7 +56,8 @@ _STEPS = (
     "CASE WHEN {2}.months <> 0 THEN sequence({0}, {1}, INTERVAL '1' MONTH * {2}.months)"
     f" WHEN {{0}} <= {{1}} THEN sequence({{0}}, {{1}}, {_STEP}) END"
 )
-_ELEMENTS = "transform(from_json({0}, 'array<variant>'), e -> to_json(e))"
+_ARRAY = "CASE WHEN tailrace_jsonb_length({{0}}) >= 0 THEN {} END"  # anything else is an error
+_ELEMENTS = _ARRAY.format("transform(from_json({0}, 'array<variant>'), e -> to_json(e))")
 _ENTRIES = "transform(map_entries(from_json({0}, 'map<string,variant>')), e -> struct(e.key, to_json(e.value)))"
 _TEXT_ENTRIES = "map_entries(from_json({0}, 'map<string,string>'))"
 
@@ -77,11 +78,13 @@ TABLES = (
     _table("unnest(T list) -> T", "{0}"),
     _table("unnest(map[text=>T]) -> T", "map_entries({0})", key="text", value="T"),
     _table("jsonb_array_elements(jsonb) -> jsonb", _ELEMENTS, value="jsonb"),
-    _table("jsonb_array_elements_text(jsonb) -> text", "from_json({0}, 'array<string>')", value="text"),
+    _table("jsonb_array_elements_text(jsonb) -> text", _ARRAY.format("from_json({0}, 'array<string>')"), value="text"),
     _table("jsonb_object_keys(jsonb) -> text", "json_object_keys({0})"),
     _table("jsonb_each(jsonb) -> text", _ENTRIES, key="text", value="jsonb"),
     _table("jsonb_each_text(jsonb) -> text", _TEXT_ENTRIES, key="text", value="text"),
-    _table("regexp_split_to_table(text, text) -> text", "split({0}, {1})"),
+    _table("regexp_split_to_table(text, text) -> text", "tailrace_regex_split({0}, {1}, '')"),
+    _table("regexp_matches(text, text) -> text[]", "tailrace_regex_all({0}, {1}, '')"),
+    _table("regexp_matches(text, text, text) -> text[]", "tailrace_regex_all({0}, {1}, {2})"),
     _table("string_to_table(text, text) -> text", "split({0}, concat('\\\\Q', {1}, '\\\\E'), -1)"),
 )  # fmt: skip
 
@@ -93,6 +96,10 @@ _BY_ID = {entry.id: entry for entry in TABLES}
 
 def table_candidates(name: str) -> list[TableFunction]:
     return _BY_NAME.get(name, [])
+
+
+def table_names() -> tuple[str, ...]:
+    return tuple(_BY_NAME)
 
 
 def generator(function: str, arguments: Sequence[str], node: FlatMap) -> str:

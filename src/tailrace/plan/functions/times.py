@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 
 from tailrace.errors import InternalError, InvalidOption, NotSupported
 from tailrace.plan.expressions import Call
 from tailrace.plan.functions.entry import Function, Render, SparkText, function
+from tailrace.plan.functions.let import let
 from tailrace.plan.functions.strings import constant
 from tailrace.plan.raising import raising
-from tailrace.plan.spark_literals import quoted
-from tailrace.types.core import DATE, INTERVAL, TIME, TimestampTz
+from tailrace.types.core import DATE, INTERVAL, TIME, SqlType, TimestampTz
 
 _DAY = "86400000000L"
 
@@ -61,9 +61,14 @@ def as_interval(text: str) -> str:
 
 
 def _combined(sign: str) -> str:
+    outside = raising("22008", "interval out of range")
+
+    def part(name: str) -> str:
+        return f"coalesce(try_{'add' if sign == '+' else 'subtract'}({{0}}.{name}, {{1}}.{name}), {outside})"
+
     return (
-        f"named_struct('months', {{0}}.months {sign} {{1}}.months, 'days', {{0}}.days {sign} {{1}}.days,"
-        f" 'micros', {{0}}.micros {sign} {{1}}.micros)"
+        f"CASE WHEN {{0}} IS NOT NULL AND {{1}} IS NOT NULL THEN named_struct('months', {part('months')},"
+        f" 'days', {part('days')}, 'micros', {part('micros')}) END"
     )
 
 
@@ -91,7 +96,10 @@ _FIELDS = {
     "decade": "CAST(floor(year({0}) / 10) AS int)",
     "century": "CAST(ceil(year({0}) / 100) AS int)", "millennium": "CAST(ceil(year({0}) / 1000) AS int)",
     "second": "extract(SECOND FROM {0})", "seconds": "extract(SECOND FROM {0})",
-    "milliseconds": "extract(SECOND FROM {0}) * 1000", "microseconds": "extract(SECOND FROM {0}) * 1000000",
+    "milliseconds": "extract(SECOND FROM {0}) * 1000", "millisecond": "extract(SECOND FROM {0}) * 1000",
+    "microseconds": "extract(SECOND FROM {0}) * 1000000", "microsecond": "extract(SECOND FROM {0}) * 1000000",
+    "julian": "(datediff({0}, DATE'1970-01-01') + 2440588"
+              " + CAST(pmod(unix_micros(CAST({0} AS timestamp)), 86400000000L) AS decimal(20,0)) / 86400000000L)",
     "epoch": "(CAST(unix_micros(CAST({0} AS timestamp)) AS decimal(20,0)) / 1000000)",
 }  # fmt: skip
 
@@ -108,6 +116,14 @@ _INTERVAL_FIELDS = {
              " + CAST({0}.micros AS decimal(20,0)) / 1000000)",
 }  # fmt: skip
 
+_ZONE_FIELDS = {"timezone": "0", "timezone_hour": "0", "timezone_minute": "0"}  # always UTC
+_OF_DAYS = frozenset(
+    """
+        year years month months mon day days quarter dow isodow doy week isoyear decade century millennium julian
+    """.split()  # noqa: SIM905
+)
+"""Fields of a date, which a time has not."""
+
 _TIME_AS_INTERVAL = "named_struct('months', 0, 'days', 0, 'micros', {0})"
 
 
@@ -115,17 +131,23 @@ def _extract(result: str) -> SparkText:
     def text(call: Call, render: Render) -> str:
         field = constant(call.arguments[0], "extract of a field").lower()
         source, value = call.arguments[1].type, render(call.arguments[1])
-        if source == TIME:
-            source, value = INTERVAL, _TIME_AS_INTERVAL.format(value)
-        template = (_INTERVAL_FIELDS if source == INTERVAL else _FIELDS).get(field)
+        fields = _INTERVAL_FIELDS if source in (INTERVAL, TIME) else _FIELDS
+        template = _ZONE_FIELDS.get(field) if isinstance(source, TimestampTz) else None
+        template = template or fields.get(field)
+        known = template is not None or field in _FIELDS or field in _ZONE_FIELDS
+        wrong_for_date = source == DATE and field not in _OF_DAYS and field != "epoch"
+        if known and (template is None or wrong_for_date or (source == TIME and field in _OF_DAYS)):
+            raise NotSupported(f'unit "{field}" not supported for type {_SPELT.get(source, source)}')
         if template is None:
-            raise InvalidOption(f'unit "{field}" not recognized for type {call.arguments[1].type}')
-        if (source == DATE and "hour" in template) or (source == DATE and "SECOND" in template):
-            value = f"CAST({value} AS timestamp_ntz)"
+            raise InvalidOption(f'unit "{field}" not recognized for type {_SPELT.get(source, source)}')
+        if source == TIME:
+            value = _TIME_AS_INTERVAL.format(value)
         return f"CAST({template.format(value)} AS {result})"
 
     return text
 
+
+_SPELT: dict[SqlType, str] = {TIME: "time without time zone"}
 
 _UNITS = frozenset(
     """
@@ -135,13 +157,26 @@ _UNITS = frozenset(
 )
 
 
-def _truncated(kind: str) -> SparkText:
+def _unit(call: Call) -> str:
+    """The unit of a date_trunc."""
+    unit = constant(call.arguments[0], "date_trunc to a unit").lower().removesuffix("s")
+    unit = {"microsecond": "microseconds", "millisecond": "milliseconds", "centurie": "century"}.get(unit, unit)
+    if unit not in _UNITS:
+        raise InvalidOption(f'unit "{unit}" not recognized for type {call.arguments[1].type}')
+    return unit
+
+
+def _truncated_in_zone(call: Call, render: Render) -> str:
+    """In the zone's own days."""
+    zone = f"tailrace_zone({render(call.arguments[2])})"
+    local = f"CAST(from_utc_timestamp({render(call.arguments[1])}, {zone}) AS timestamp_ntz)"
+    inner = _truncated("timestamp")(call, lambda argument: local if argument is call.arguments[1] else render(argument))
+    return f"to_utc_timestamp({inner}, {zone})"
+
+
+def _truncated(kind: str) -> Callable[[Call, Render], str]:
     def text(call: Call, render: Render) -> str:
-        unit = constant(call.arguments[0], "date_trunc to a unit").lower().removesuffix("s")
-        unit = {"microsecond": "microseconds", "millisecond": "milliseconds", "centurie": "century"}.get(unit, unit)
-        if unit not in _UNITS:
-            raise InvalidOption(f'unit "{unit}" not recognized')
-        value = render(call.arguments[1])
+        unit, value = _unit(call), render(call.arguments[1])
         if unit in ("decade", "century", "millennium"):
             years = {"decade": 10, "century": 100, "millennium": 1000}[unit]
             first = f"(year({value}) - (year({value}) - {0 if years == 10 else 1}) % {years})"
@@ -158,37 +193,79 @@ def _binned(call: Call, render: Render) -> str:
     kind = "timestamp" if isinstance(call.arguments[1].type, TimestampTz) else "timestamp_ntz"
     length = f"({stride}.days * {_DAY} + {stride}.micros)"
     passed = f"({micros(value)} - {micros(origin)})"
-    error = raising("22008", "timestamps cannot be binned into intervals containing months or years")
+    error = raising("0A000", "timestamps cannot be binned into intervals containing months or years")
+    empty = raising("22008", "stride must be greater than zero")
     start = f"timestamp_micros({micros(value)} - pmod({passed}, {length}))"
-    return f"CASE WHEN {stride}.months <> 0 THEN {error} ELSE CAST({start} AS {kind}) END"
-
-
-_PATTERNS = {
-    "YYYY": "yyyy", "YYY": "yyy", "YY": "yy", "MONTH": "MMMM", "Month": "MMMM", "month": "MMMM", "MON": "MMM",
-    "Mon": "MMM", "mon": "MMM", "MM": "MM", "DAY": "EEEE", "Day": "EEEE", "day": "EEEE", "DY": "EEE",
-    "Dy": "EEE",
-    "DDD": "DDD", "DD": "dd", "HH24": "HH", "HH12": "hh", "HH": "hh", "MI": "mm", "SS": "ss", "MS": "SSS",
-    "US": "SSSSSS", "AM": "a", "PM": "a", "am": "a", "pm": "a", "Q": "Q",
-}  # fmt: skip
-_PATTERN = re.compile("|".join(sorted(_PATTERNS, key=len, reverse=True)) + r'|"[^"]*"|[A-Za-z]')
+    return (
+        f"CASE WHEN {stride}.months <> 0 THEN {error} WHEN {length} <= 0 THEN {empty} ELSE CAST({start} AS {kind}) END"
+    )
 
 
 def _formatted(call: Call, render: Render) -> str:
-    """to_char: PostgreSQL's template as one of Java's."""
-    template = constant(call.arguments[1], "to_char with a format")
+    """to_char of a moment."""
+    moment, template = (render(argument) for argument in call.arguments)
+    zoned = "true" if isinstance(call.arguments[0].type, TimestampTz) else "false"
+    return f"tailrace_time_text({micros(moment)}, {template}, {zoned})"
 
-    def part(found: re.Match[str]) -> str:
-        word = found.group()
-        if word in _PATTERNS:
-            return _PATTERNS[word]
-        if word.startswith('"') or word in ("T", "Z"):
-            return f"'{word.strip(chr(34))}'"
-        raise NotSupported(f"to_char with {word} in its format not yet supported")
 
-    java = _PATTERN.sub(part, template)
-    value = f"date_format({render(call.arguments[0])}, {quoted(java)})"
-    upper = any(word in template for word in ("MONTH", "MON", "DAY", "DY"))
-    return f"upper({value})" if upper else value
+def _age(call: Call, render: Render) -> str:
+    one, other = (micros(render(argument)) for argument in call.arguments)
+    return f"tailrace_age({one}, {other})"
+
+
+def _made(call: Call, render: Render) -> str:
+    """make_interval: years, months, weeks, days, hours, minutes, seconds; those not given are 0."""
+    parts = [render(argument) for argument in call.arguments] + ["0"] * (7 - len(call.arguments))
+    years, months, weeks, days, hours, minutes, seconds = parts
+    clock = f"{hours} * 3600000000L + {minutes} * 60000000L + CAST(rint(CAST({seconds} AS double) * 1000000) AS bigint)"
+    return f"named_struct('months', {years} * 12 + {months}, 'days', {weeks} * 7 + {days}, 'micros', {clock})"
+
+
+def _made_time(call: Call, render: Render) -> str:
+    hour, minute, second = (render(argument) for argument in call.arguments)
+    error = raising("22008", "time field value out of range")
+    value = f"({hour} * 3600000000L + {minute} * 60000000L + CAST(rint({second} * 1000000) AS bigint))"
+    right = f"{hour} BETWEEN 0 AND 24 AND {minute} BETWEEN 0 AND 59 AND {second} BETWEEN 0 AND 60 AND {value} <= {_DAY}"
+    return f"CASE WHEN {right} THEN {value} ELSE {error} END"
+
+
+def _truncated_interval(call: Call, render: Render) -> str:
+    unit = _unit(call)
+    interval = render(call.arguments[1])
+    months = {"year": 12, "quarter": 3, "decade": 120, "century": 1200, "millennium": 12000}
+    sizes = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000, "milliseconds": 1000, "microseconds": 1}
+    if unit == "week":
+        raise NotSupported("unit \"week\" not supported for type interval")
+    m, d, u = "{i}.months", "{i}.days", "{i}.micros"
+    if unit in sizes:
+        u = f"({{i}}.micros div {sizes[unit]}L * {sizes[unit]}L)"
+    elif unit == "day":
+        u = "0L"
+    else:
+        m, d, u = f"({{i}}.months div {months.get(unit, 1)} * {months.get(unit, 1)})", "0", "0L"
+    return let(
+        {"i": interval},
+        f"CASE WHEN {{i}} IS NOT NULL THEN named_struct('months', CAST({m} AS int), 'days', {d}, 'micros', {u}) END",
+    )
+
+
+def _justified(call: Call, render: Render) -> str:
+    """Hours into days, days into months, and all parts of one sign."""
+    total = f"(CAST({{i}}.months AS decimal(38,0)) * 30 + {{i}}.days) * {_DAY} + {{i}}.micros"
+    months = f"CAST({{t}} div (30 * {_DAY}) AS int)"
+    days = f"CAST({{t}} % (30 * {_DAY}) div {_DAY} AS int)"
+    body = f"named_struct('months', {months}, 'days', {days}, 'micros', CAST({{t}} % {_DAY} AS bigint))"
+    inner = let({"t": total.replace("{i}", "v.i")}, body)
+    one = f"array(named_struct('i', {render(call.arguments[0])}))"
+    return f"element_at(transform({one}, v -> CASE WHEN v.i IS NOT NULL THEN {inner} END), 1)"
+
+
+def _days_later(date: str, days: str, sign: str) -> str:
+    """Spark counts on beyond the years that can be shown."""
+    outside = raising("22008", "date out of range")
+    day = f"CAST(unix_date({date}) AS bigint) {sign} {days}"
+    known = f"date_from_unix_date(CAST({day} AS int))"
+    return f"CASE WHEN {day} NOT BETWEEN -719162 AND 2932896 THEN {outside} ELSE {known} END"
 
 
 def _extracts(name: str, result: str, spark: str) -> tuple[Function, ...]:
@@ -199,9 +276,9 @@ def _extracts(name: str, result: str, spark: str) -> tuple[Function, ...]:
 
 
 FUNCTIONS = (
-    function("+(date, integer) -> date", "date_add({0}, {1})"),
-    function("+(integer, date) -> date", "date_add({1}, {0})"),
-    function("-(date, integer) -> date", "date_sub({0}, {1})"),
+    function("+(date, integer) -> date", _days_later("{0}", "{1}", "+")),
+    function("+(integer, date) -> date", _days_later("{1}", "{0}", "+")),
+    function("-(date, integer) -> date", _days_later("{0}", "{1}", "-")),
     function("-(date, date) -> integer", "datediff({0}, {1})"),
     function("+(date, interval) -> timestamp", _shifted("+", "timestamp_ntz")),
     function("-(date, interval) -> timestamp", _shifted("-", "timestamp_ntz")),
@@ -222,7 +299,7 @@ FUNCTIONS = (
     function("-(interval, interval) -> interval", _combined("-")),
     function(
         "-(interval) -> interval",
-        "named_struct('months', -{0}.months, 'days', -{0}.days, 'micros', -{0}.micros)",
+        "named_struct('months', - {0}.months, 'days', - {0}.days, 'micros', - {0}.micros)",
     ),
     function("*(interval, double precision) -> interval", lambda c, r: scaled(r(c.arguments[0]), r(c.arguments[1]))),
     function("*(double precision, interval) -> interval", lambda c, r: scaled(r(c.arguments[1]), r(c.arguments[0]))),
@@ -233,8 +310,44 @@ FUNCTIONS = (
     *_extracts("extract", "numeric", "decimal(38,18)"),
     *_extracts("date_part", "double precision", "double"),
     function("date_trunc(text, timestamp) -> timestamp", _truncated("timestamp_ntz")),
-    function("date_trunc(text, date) -> timestamp", _truncated("timestamp_ntz")),
     function("date_trunc(text, timestamptz) -> timestamptz", _truncated("timestamp")),
+    function("date_trunc(text, timestamptz, text) -> timestamptz", _truncated_in_zone),
+    function("date_trunc(text, interval) -> interval", _truncated_interval),
+    function("age(timestamp, timestamp) -> interval", _age),
+    function("age(timestamptz, timestamptz) -> interval", _age),
+    function(
+        "age(timestamp) -> interval",
+        "tailrace_age(unix_micros(CAST(current_date() AS timestamp)), unix_micros(CAST({0} AS timestamp)))",
+        volatile=True,
+    ),
+    function("to_timestamp(text, text) -> timestamptz", "timestamp_micros(tailrace_time_read({0}, {1}))"),
+    function("to_date(text, text) -> date", "CAST(timestamp_micros(tailrace_time_read({0}, {1})) AS date)"),
+    function(
+        "to_char(interval, text) -> text", "tailrace_span_text({0}.months, {0}.days, {0}.micros, {1})"
+    ),
+    *(function(f"make_interval({', '.join(['integer'] * n)}) -> interval", _made) for n in range(1, 7)),
+    function(f"make_interval({'integer, ' * 6}double precision) -> interval", _made),
+    function("make_time(integer, integer, double precision) -> time", _made_time),
+    function(
+        "make_timestamptz(integer, integer, integer, integer, integer, double precision) -> timestamptz",
+        "CAST(make_timestamp_ntz({0}, {1}, {2}, {3}, {4}, CAST({5} AS decimal(16,6))) AS timestamp)",
+    ),
+    function("justify_interval(interval) -> interval", _justified),
+    *(
+        function(f"isfinite({kind}) -> boolean", "({0} IS NOT NULL)")
+        for kind in ("date", "timestamp", "timestamptz", "interval")
+    ),
+    function("date_add(timestamptz, interval) -> timestamptz", _shifted("+", "timestamp")),
+    function("date_subtract(timestamptz, interval) -> timestamptz", _shifted("-", "timestamp")),
+    function("+(time, date) -> timestamp", "(CAST({1} AS timestamp_ntz) + INTERVAL '0.000001' SECOND * {0})"),
+    function("clock_timestamp() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
+    function("transaction_timestamp() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
+    function("statement_timestamp() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
+    function("gen_random_uuid() -> uuid", "uuid()", nulls="never", volatile=True),
+    function("uuid_generate_v4() -> uuid", "uuid()", nulls="never", volatile=True),
+    function(
+        "uuid_extract_version(uuid) -> smallint", "CAST(conv(substring({0}, 15, 1), 16, 10) AS smallint)"
+    ),
     function(
         "to_timestamp(double precision) -> timestamptz",
         "timestamp_micros(CAST(rint({0} * 1000000) AS bigint))",
@@ -243,14 +356,27 @@ FUNCTIONS = (
     function("date_bin(interval, timestamptz, timestamptz) -> timestamptz", _binned),
     function("to_char(timestamp, text) -> text", _formatted),
     function("to_char(timestamptz, text) -> text", _formatted),
-    function("to_char(date, text) -> text", _formatted),
     function("make_date(integer, integer, integer) -> date", "make_date({0}, {1}, {2})"),
     function(
         "make_timestamp(integer, integer, integer, integer, integer, double precision) -> timestamp",
         "make_timestamp_ntz({0}, {1}, {2}, {3}, {4}, CAST({5} AS decimal(16,6)))",
     ),
-    function("timezone(text, timestamptz) -> timestamp", "CAST(from_utc_timestamp({1}, {0}) AS timestamp_ntz)"),
-    function("timezone(text, timestamp) -> timestamptz", "to_utc_timestamp(CAST({1} AS timestamp), {0})"),
+    function(
+        "timezone(text, timestamptz) -> timestamp",
+        "CAST(from_utc_timestamp({1}, tailrace_zone({0})) AS timestamp_ntz)",
+    ),
+    function(
+        "timezone(text, timestamp) -> timestamptz",
+        "to_utc_timestamp(CAST({1} AS timestamp), tailrace_zone({0}))",
+    ),
+    function(
+        "timezone(interval, timestamp) -> timestamptz",
+        "CAST({1} - INTERVAL '0.000001' SECOND * {0}.micros AS timestamp)",
+    ),
+    function(
+        "timezone(interval, timestamptz) -> timestamp",
+        "CAST({1} + INTERVAL '0.000001' SECOND * {0}.micros AS timestamp_ntz)",
+    ),
     function(
         "justify_hours(interval) -> interval",
         f"named_struct('months', {{0}}.months, 'days', {{0}}.days + CAST({{0}}.micros div {_DAY} AS int),"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tailrace.plan.expressions import WindowCall
 from tailrace.plan.functions.aggregates import Group, aggregate_text
 from tailrace.plan.functions.entry import parse_signature
+from tailrace.plan.functions.ordered import Sort
 from tailrace.types.core import SqlType
 
 if TYPE_CHECKING:
@@ -74,6 +75,10 @@ def window_candidates(name: str) -> list[WindowFunction]:
     return _BY_NAME.get(name, [])
 
 
+def window_names() -> tuple[str, ...]:
+    return tuple(_BY_NAME)
+
+
 def window_text(call: WindowCall, environment: Environment, ties: Sequence[str]) -> str:
     """The text of one window function.  `ties`: ORDER BY parts over all columns, for what depends on
     places.
@@ -86,7 +91,8 @@ def window_text(call: WindowCall, environment: Environment, ties: Sequence[str])
     over = _over([environment.render(p) for p in call.partition_by], parts, call.frame)
     arguments = [environment.render(argument) for argument in call.arguments]
     if entry is None:
-        return aggregate_text(call, Group(arguments=arguments, tail=over))
+        sorts = [Sort(environment.render(o.by), o.descending, o.nulls_first) for o in call.order_by]
+        return aggregate_text(call, Group(arguments=arguments, sorts=sorts, tail=over))
     nulls = " IGNORE NULLS" if call.function.endswith(IGNORE_NULLS) else ""
     return entry.spark.format(*arguments, over=over, nulls=nulls)
 

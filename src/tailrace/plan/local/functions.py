@@ -15,6 +15,7 @@ from typing import Any
 from tailrace.errors import DataError
 from tailrace.plan.local.casts import in_range
 from tailrace.plan.local.contract import NotLocal
+from tailrace.plan.syntax.tokens import KEYWORDS, RESERVED
 from tailrace.plan.value_json import canonical_json, print_json, read_json
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -47,7 +48,9 @@ def matches(text: str, pattern: str, flags: int = 0) -> bool:
     """Patterns that mean the same in every dialect; the others are Spark's."""
     if _PLAIN_PATTERN.fullmatch(pattern) is None or "(?" in pattern:
         raise NotLocal("regular expression")
-    return re.search(pattern, text, flags) is not None
+    if "$" in pattern and text.endswith("\n"):
+        raise NotLocal("regular expression")  # to Python that is almost the end
+    return re.search(pattern, text, flags | re.DOTALL) is not None
 
 
 def _substring(text: str, start: int, length: int | None = None) -> str:
@@ -105,11 +108,39 @@ def _arithmetic(name: str) -> dict[str, Callable[..., Any]]:
 
 
 def _quoted_identifier(text: str) -> str:
-    return text if re.fullmatch(r"[a-z_][a-z0-9_$]*", text) else '"' + text.replace('"', '""') + '"'
+    if re.fullmatch(r"[a-z_][a-z0-9_]*", text):
+        if text in RESERVED or text in KEYWORDS:
+            raise NotLocal("quote_ident")  # which of them need quotes is known to jvm/Texts.java
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
-def _to_array(text: str, separator: str) -> list[str]:
+def _quoted_literal(text: str) -> str:
+    mark = "E" if "\\" in text else ""
+    return mark + "'" + text.replace("'", "''").replace("\\", "\\\\") + "'"
+
+
+def _to_array(text: str | None, separator: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    if separator is None:
+        return list(text)
     return text.split(separator) if text and separator else [text] if text else []
+
+
+def _flat(array: list[Any]) -> list[Any]:
+    """Arrays of several dimensions are Spark's."""
+    if any(isinstance(each, list) for each in array):
+        raise NotLocal("array of arrays")
+    return array
+
+
+def _concatenated(one: list[Any] | None, other: list[Any] | None) -> list[Any] | None:
+    return other if one is None else one if other is None else one + other
+
+
+def _place(array: list[Any] | None, value: Any) -> int | None:
+    return array.index(value) + 1 if array is not None and value in array else None
 
 
 def _left(text: str, count: int) -> str:
@@ -136,7 +167,7 @@ def _joined(values: list[Any], separator: str, null: str | None = None) -> str:
 
 
 def _contains(whole: list[Any], part: list[Any]) -> bool:
-    return all(value in whole for value in part)
+    return all(value is not None and value in whole for value in part)
 
 
 def _json_field(text: str, key: Any) -> Any:
@@ -145,6 +176,8 @@ def _json_field(text: str, key: Any) -> Any:
         return document.get(key, _ABSENT)
     if isinstance(document, list) and isinstance(key, int) and -len(document) <= key < len(document):
         return document[key]
+    if not isinstance(document, dict | list) and key in (0, -1):
+        return document  # a scalar is an array of itself here
     return _ABSENT
 
 
@@ -204,21 +237,16 @@ STRICT: dict[str, Callable[..., Any]] = {
     "rtrim(text, text)": str.rstrip,
     "repeat(text, integer)": lambda t, n: t * max(n, 0),
     "quote_ident(text)": _quoted_identifier,
-    "quote_literal(text)": lambda t: "'" + t.replace("'", "''") + "'",
-    "string_to_array(text, text)": _to_array,
-    "array_length(T[], integer)": lambda a, n: (len(a) or None) if n == 1 else None,
-    "array_upper(T[], integer)": lambda a, n: (len(a) or None) if n == 1 else None,
-    "array_lower(T[], integer)": lambda a, n: (1 if a else None) if n == 1 else None,
-    "cardinality(T[])": len,
+    "quote_literal(text)": _quoted_literal,
+    "array_length(T[], integer)": lambda a, n: (len(_flat(a)) or None) if n == 1 else None,
+    "array_upper(T[], integer)": lambda a, n: (len(_flat(a)) or None) if n == 1 else None,
+    "array_lower(T[], integer)": lambda a, n: (1 if _flat(a) else None) if n == 1 else None,
+    "cardinality(T[])": lambda a: len(_flat(a)),
     "list_length(T list)": len,
     "array_to_string(T[], text)": _joined,
     "array_to_string(T[], text, text)": _joined,
     "[](T[], integer)": lambda a, i: a[i - 1] if 0 < i <= len(a) else None,
     "[](T list, integer)": lambda a, i: a[i - 1] if 0 < i <= len(a) else None,
-    "||(T[], T[])": operator.add,
-    "array_cat(T[], T[])": operator.add,
-    "array_position(T[], T)": lambda a, v: a.index(v) + 1 if v in a else None,
-    "array_remove(T[], T)": lambda a, v: [each for each in a if each != v],
     "@>(T[], T[])": _contains,
     "<@(T[], T[])": lambda part, whole: _contains(whole, part),
     "canonical(jsonb)": canonical_json,
@@ -270,7 +298,7 @@ def _to_json(value: Any) -> str:
 
 def _json_object(*parts: str | None) -> str:
     if None in parts[::2]:
-        raise DataError("argument 1: key must not be null", sqlstate="22004")
+        raise DataError(f"argument {parts[::2].index(None) * 2 + 1}: key must not be null", sqlstate="22023")
     values = [None if value is None else read_json(value) for value in parts[1::2]]
     return print_json(dict(zip(parts[::2], values, strict=True)))
 
@@ -290,6 +318,13 @@ LENIENT: dict[str, Callable[..., Any]] = {
     "concat(text...)": lambda *values: "".join(value for value in values if value is not None),
     "array[]": lambda *values: list(values),
     "list[]": lambda *values: list(values),
+    "string_to_array(text, text)": _to_array,
+    "||(T[], T[])": _concatenated,
+    "array_cat(T[], T[])": _concatenated,
+    "array_position(T[], T)": _place,
+    "array_remove(T[], T)": lambda a, v: None if a is None else [each for each in a if each != v],
+    "||(T[], T)": lambda a, v: [*(a or ()), v],
+    "||(T, T[])": lambda v, a: [v, *(a or ())],
     "array_append(T[], T)": lambda a, v: [*(a or ()), v],
     "array_prepend(T, T[])": lambda v, a: [v, *(a or ())],
     "to_jsonb": lambda value: None if value is None else _to_json(value),

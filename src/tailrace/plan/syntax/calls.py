@@ -33,6 +33,8 @@ def _ordinary(cursor: Cursor, name: str) -> exp.Expr:
         return call
     if cursor.take_word("distinct"):
         call.set("distinct", True)
+        if cursor.is_operator("*"):
+            cursor.fail("an expression")
     else:
         cursor.take_word("all")
     cursor.take_word("variadic")

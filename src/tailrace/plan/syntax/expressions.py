@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tailrace.plan.syntax.tokens import Cursor, Token
-from tailrace.plan.syntax.types import parse_type_name
+from tailrace.plan.syntax.types import NamedType, parse_type_name
 
 OR, AND, NOT, IS, COMPARISON, RANGE, OTHER, SUM, PRODUCT, POWER, ZONE, COLLATE, UNARY = range(1, 14)
 
@@ -62,7 +62,11 @@ def _prefixed(cursor: Cursor) -> exp.Expr:
         return located(exp.BitwiseNot(this=parse_expression(cursor, UNARY)), token)
     if cursor.is_operator("|/", "||/", "@"):
         name = {"|/": "sqrt", "||/": "cbrt", "@": "abs"}[cursor.next().text]
-        return located(exp.Anonymous(this=name, expressions=[parse_expression(cursor, UNARY)]), token)
+        operand = parse_expression(cursor, UNARY)
+        if name != "abs":  # the two roots are of double precision only
+            double = NamedType(("double precision",), (), token.position)
+            operand = exp.Cast(this=operand, to=exp.DataType(this=exp.DType.USERDEFINED, name=double))
+        return located(exp.Anonymous(this=name, expressions=[operand]), token)
     from tailrace.plan.syntax.primaries import parse_primary  # the two files call each other
 
     return parse_primary(cursor)
@@ -186,9 +190,9 @@ def _range(cursor: Cursor, left: exp.Expr) -> exp.Expr | None:
         escape = parse_expression(cursor, RANGE + 1) if cursor.take_word("escape") else None
         return located(kind(this=left, expression=pattern, escape=escape, negate=negate), token)
     if cursor.take_word("similar", "to"):
-        return located(
-            exp.SimilarTo(this=left, expression=parse_expression(cursor, RANGE + 1), negate=negate), token
-        )
+        pattern = parse_expression(cursor, RANGE + 1)
+        escape = parse_expression(cursor, RANGE + 1) if cursor.take_word("escape") else None
+        return located(exp.SimilarTo(this=left, expression=pattern, escape=escape, negate=negate), token)
     cursor.reset(place)
     return None
 

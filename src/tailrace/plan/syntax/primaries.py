@@ -119,11 +119,21 @@ def _typed_literal(cursor: Cursor) -> exp.Expr | None:
     string = cursor.next()
     text = _continued(cursor, string)
     if name == NamedType(("interval",), (), token.position) and cursor.is_one_of(*_UNITS):
-        unit = cursor.next().text
-        _leading_precision(cursor, text, unit)
-        text += " " + unit
+        text = _with_unit(text, cursor)
     literal = located(exp.Literal.string(text), string)
     return located(exp.Cast(this=literal, to=exp.DataType(this=exp.DType.USERDEFINED, name=name)), token)
+
+
+def _with_unit(text: str, cursor: Cursor) -> str:
+    """`'3' month`; of `'1-2' year to month` the text says all, but for `'1:30' minute to second`."""
+    first = cursor.next().text
+    _leading_precision(cursor, text, first)
+    if not cursor.take_word("to"):
+        return f"{text} {first}"
+    if not cursor.is_one_of(*_UNITS):
+        cursor.fail("a unit of time")
+    last = cursor.next().text
+    return f"0:{text}" if (first, last) == ("minute", "second") else text
 
 
 _UNITS = (
