@@ -203,7 +203,7 @@ def _begin(engine: Engine, table: Item) -> None:
     for topic in topics:
         _resolve(engine, table, topic, facts)
     begun = replace(table, facts=facts)
-    engine.swap(table, begun)
+    engine.swap(begun)
     letters = [each for each in engine.catalog.dependants(table.id) if each.facts.get("dead_letters_of") == table.id]
     for each in (begun, *letters):
         engine.loop.do(partial(engine.running.start, each))
@@ -300,7 +300,7 @@ def _discover(engine: Engine, id: str, offsets: SharedOffsets) -> Mapping[int, S
     if not numbers:
         return {}
     grown = replace(table, facts=facts)
-    engine.swap(table, grown)
+    engine.swap(grown)
     opened = {number: _open(engine, grown, number, offsets) for number in numbers}
     return {number: log for number, log in opened.items() if isinstance(log, KafkaSource)}
 
