@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.engine import connections
+from tailrace.engine import avro_sources, connections
 from tailrace.engine.define import Identity
 from tailrace.errors import NotSupported
 from tailrace.formats.decode_bytes import BytesDecoder
@@ -16,6 +17,7 @@ from tailrace.formats.decode_json import JsonDecoder
 from tailrace.formats.decode_text import TextDecoder
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sources.kafka import KafkaSource
+from tailrace.sources.kafka_debezium import laid_out
 from tailrace.sources.kafka_definition import (
     DEAD_LETTERS,
     Envelope,
@@ -43,7 +45,11 @@ if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
     from tailrace.statements.create_source import CreateSource
 
-_ENVELOPES = {EnvelopeKind.NONE: Envelope.NONE, EnvelopeKind.UPSERT: Envelope.UPSERT}
+_ENVELOPES = {
+    EnvelopeKind.NONE: Envelope.NONE,
+    EnvelopeKind.UPSERT: Envelope.UPSERT,
+    EnvelopeKind.DEBEZIUM: Envelope.UPSERT,
+}
 
 
 class SharedOffsets:
@@ -73,6 +79,7 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
         topic = validate_topic(connection, origin.topic)
         start = resolve_start(connection, topic, start_of(origin.start_offset or None, origin.start_timestamp))
         facts = {"start": {str(p): o for p, o in start.items()}, "topic_id": topic.id}
+        facts |= avro_sources.schemas(engine, statement.ingest, origin.topic)
         return item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
 
     def also(source: Item) -> list[Item]:
@@ -91,13 +98,20 @@ def item(session: EngineSession, statement: CreateSource, identity: Identity) ->
         name=identity.name,
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
-        depends_on=frozenset({connection.id}),
+        depends_on=frozenset({connection.id, *_registries(session, statement)}),
         schema=source_schema(definition),
         keys=source_keys(definition),
         append_only=definition.envelope is Envelope.NONE,
         cluster=statement.cluster or session.variables.get("cluster"),
         facts=identity.facts,
     )
+
+
+def _registries(session: EngineSession, statement: CreateSource) -> list[str]:
+    """Ids of the schema registry connections that the formats name."""
+    both = (avro_sources.format_of(statement.ingest, side) for side in (avro_sources.KEY, avro_sources.VALUE))
+    names = [format.connection for format in both if isinstance(format, formats.AvroRegistry)]
+    return [session.resolve(name, "connection").id for name in names]
 
 
 def dead_letters(owner: Item, identity: Identity) -> Item:
@@ -121,18 +135,25 @@ def definition_of(
 ) -> KafkaSourceDefinition:
     origin, clauses = _kafka(statement), statement.ingest
     if clauses.formats is None:
-        hint = "Add FORMAT JSON, TEXT, BYTES or CSV."
+        hint = "Add FORMAT JSON, AVRO, TEXT, BYTES or CSV."
         raise NotSupported("CREATE SOURCE without FORMAT not yet supported", hint=hint)
     if clauses.envelope.kind not in _ENVELOPES or clauses.envelope.error_column is not None:
         raise NotSupported(f"{clauses.envelope.sql()} not yet supported")
-    return KafkaSourceDefinition(
+    key_format = avro_sources.format_of(clauses, avro_sources.KEY)
+    changes = clauses.envelope.kind is EnvelopeKind.DEBEZIUM
+    decoders = {
+        side: _decoder(engine, format, side, identity.facts, changes=changes and side == avro_sources.VALUE)
+        for side, format in ((avro_sources.KEY, key_format), (avro_sources.VALUE, clauses.formats.value))
+        if format is not None
+    }
+    definition = KafkaSourceDefinition(
         id=identity.id,
         name=str(identity.name),
         connection=connection,
         region_id=engine.region,
         topic=origin.topic,
-        value_format=_decoder(clauses.formats.value),
-        key_format=None if clauses.formats.key is None else _decoder(clauses.formats.key),
+        value_format=decoders[avro_sources.VALUE],
+        key_format=decoders.get(avro_sources.KEY),
         envelope=_ENVELOPES[clauses.envelope.kind],
         include=tuple(_include(each) for each in clauses.include),
         column_names=statement.columns,
@@ -141,6 +162,7 @@ def definition_of(
         group_id_prefix=origin.group_id_prefix,
         metadata_refresh=origin.topic_metadata_refresh_interval or timedelta(seconds=30),
     )
+    return laid_out(definition) if changes else definition
 
 
 def open_source(engine: Engine, source: Item, offsets: SharedOffsets) -> KafkaSource | UpsertSource:
@@ -159,8 +181,12 @@ def _kafka(statement: CreateSource) -> KafkaOrigin:
     return statement.origin
 
 
-def _decoder(format: formats.Format) -> Decoder:
+def _decoder(
+    engine: Engine, format: formats.Format, side: str, facts: Mapping[str, Any], *, changes: bool
+) -> Decoder:
     match format:
+        case formats.AvroRegistry() | formats.AvroSchema():
+            return avro_sources.decoder(engine, format, side, facts, changes=changes)
         case formats.Json():
             return JsonDecoder()
         case formats.Text():

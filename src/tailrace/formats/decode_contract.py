@@ -7,9 +7,9 @@ file and a line in decoders.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 from tailrace.formats.encode_scalars import literal
 from tailrace.types.core import Schema
@@ -28,12 +28,14 @@ class Decoded:
     `once`: what the texts mention by name, each computed once a message; a later one may mention an earlier one.
     `rows`: for a format whose messages are changes: the name among `once` of an array of structs, one a row; the
     columns are then over `row`, one of these, and its field `w` is the row's weight.  Without it, a message is one row.
+    `absent`: whether the value says that there is no row.
     """
 
     columns: tuple[str, ...]
     error: str | None
     once: tuple[tuple[str, str], ...] = ()
     rows: str | None = None
+    absent: str | None = None
 
 
 class Decoder(Protocol):
@@ -47,7 +49,17 @@ class Decoder(Protocol):
 
     @property
     def schema(self) -> Schema:
-        """The columns it makes of a value, none of them nullable."""
+        """The columns it makes of a value."""
+
+    @property
+    def head(self) -> int:
+        """How many bytes at the beginning of a message say what must be known to decode it; mostly none."""
+
+    def learned(self, heads: Iterable[bytes]) -> Self:
+        """The decoder that can decode messages with these heads.  May ask a schema registry.
+
+        Raises Unavailable if trying again can help.  What a head stands for never changes.
+        """
 
     def decoded(self, data: str) -> Decoded:
         """`data` is a column of type binary; naming it twice costs nothing."""

@@ -3,9 +3,9 @@ as the source has columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tailrace.formats.decode_contract import Decoded, as_text, decode_error
 from tailrace.formats.encode_scalars import literal
@@ -20,6 +20,7 @@ class CsvDecoder:
     delimiter: str = ","
 
     keyword: ClassVar[str] = "CSV"
+    head: ClassVar[int] = 0
     is_single: ClassVar[bool] = False
 
     @staticmethod
@@ -29,6 +30,9 @@ class CsvDecoder:
     @property
     def schema(self) -> Schema:
         return tuple(Column(name, TEXT, nullable=False) for name in self.names)
+
+    def learned(self, heads: Iterable[bytes]) -> Self:
+        return self
 
     def decoded(self, data: str) -> Decoded:
         fields = self._fields(_one_line(data))

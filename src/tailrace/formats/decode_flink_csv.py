@@ -6,9 +6,9 @@ rest NULL; more are an error.  Lists and rows are one field, their elements apar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tailrace.errors import NotSupported
 from tailrace.formats.decode_contract import Decoded, as_text
@@ -35,6 +35,7 @@ class FlinkCsvDecoder:
     ignore_errors: bool = False
 
     keyword: ClassVar[str] = "csv"
+    head: ClassVar[int] = 0
     is_single: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -44,6 +45,9 @@ class FlinkCsvDecoder:
     @property
     def schema(self) -> Schema:
         return self.fields
+
+    def learned(self, heads: Iterable[bytes]) -> Self:
+        return self
 
     def decoded(self, data: str) -> Decoded:
         parsed, count, split = f"{data}_csv", f"{data}_count", f"{data}_fields"

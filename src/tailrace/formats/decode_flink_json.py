@@ -6,9 +6,9 @@ there, bytes are base64.  With `ignore-parse-errors` a field that does not fit i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tailrace.formats.decode_contract import SHOWN, Decoded, as_text
 from tailrace.formats.decode_fields import SQL, any_of, bad, name_in_ddl, texts_struct, value
@@ -29,11 +29,15 @@ class FlinkJsonDecoder:
     standard: str = SQL
 
     keyword: ClassVar[str] = "json"
+    head: ClassVar[int] = 0
     is_single: ClassVar[bool] = False
 
     @property
     def schema(self) -> Schema:
         return self.fields
+
+    def learned(self, heads: Iterable[bytes]) -> Self:
+        return self
 
     def decoded(self, data: str) -> Decoded:
         parsed = f"{data}_json"

@@ -6,9 +6,9 @@ have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import orjson
 
@@ -25,11 +25,15 @@ class JsonDecoder:
     """One column `data jsonb`."""
 
     keyword: ClassVar[str] = "JSON"
+    head: ClassVar[int] = 0
     is_single: ClassVar[bool] = True
 
     @property
     def schema(self) -> Schema:
         return (Column("data", JSONB, nullable=False),)
+
+    def learned(self, heads: Iterable[bytes]) -> Self:
+        return self
 
     def decoded(self, data: str) -> Decoded:
         error = decode_error("'JSON: not a valid document'", data)

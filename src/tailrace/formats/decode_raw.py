@@ -5,9 +5,9 @@ Text in a character set, bytes as they are, numbers in as many bytes as their ty
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tailrace.errors import SqlError
 from tailrace.formats.decode_contract import Decoded
@@ -25,6 +25,7 @@ class RawDecoder:
     big_endian: bool = True
 
     keyword: ClassVar[str] = "raw"
+    head: ClassVar[int] = 0
     is_single: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -42,6 +43,9 @@ class RawDecoder:
     @property
     def schema(self) -> Schema:
         return self.fields
+
+    def learned(self, heads: Iterable[bytes]) -> Self:
+        return self
 
     def decoded(self, data: str) -> Decoded:
         name = str(self.fields[0].type)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tailrace.formats.decode_contract import Decoded, as_text, decode_error, is_utf8
 from tailrace.types.core import TEXT, Column, Schema
@@ -15,11 +15,15 @@ class TextDecoder:
     """One column `text text`."""
 
     keyword: ClassVar[str] = "TEXT"
+    head: ClassVar[int] = 0
     is_single: ClassVar[bool] = True
 
     @property
     def schema(self) -> Schema:
         return (Column("text", TEXT, nullable=False),)
+
+    def learned(self, heads: Iterable[bytes]) -> Self:
+        return self
 
     def decoded(self, data: str) -> Decoded:
         error = decode_error("'Text: invalid UTF-8'", data)

@@ -78,6 +78,27 @@ def publish(subject: Subject, schema: str) -> int:
     return id
 
 
+def latest(connection: RegistryConnection, subject: str) -> str:
+    """The newest schema of a subject."""
+    doing = f"fetch schema {subject} from schema registry"
+    found: str = _asked(connection, doing, "GET", f"/subjects/{_quoted(subject)}/versions/latest")["schema"]
+    return found
+
+
+def schema_of(connection: RegistryConnection, id: int) -> str | None:
+    """The schema with an id; None if there is none."""
+    doing = f"fetch schema {id}"
+    try:
+        found: str = _request(connection, "GET", f"/schemas/ids/{id}")["schema"]
+    except Refusal as refusal:
+        if refusal.status == _NOT_FOUND:
+            return None
+        raise _failure(connection, doing, refusal) from refusal
+    except OSError as error:
+        raise _silence(connection, doing, error) from error
+    return found
+
+
 def _has_level(subject: Subject) -> bool:
     connection = subject.connection
     try:
@@ -105,6 +126,8 @@ def _failure(connection: RegistryConnection, doing: str, refusal: Refusal) -> Ta
     if refusal.status in _REFUSED:
         hint = "Look at USERNAME, PASSWORD and the certificates of the connection."
         return SqlError(said, detail=f"The registry answered {refusal.status}.", hint=hint, sqlstate="28000")
+    if refusal.status == _NOT_FOUND:
+        return SqlError(said, detail="The registry answered 404.", sqlstate="42704")
     if refusal.status in (_CONFLICT, _UNPROCESSABLE):
         hint = "Change the subject's compatibility level, or write to a topic of its own."
         return SqlError(said, detail=f"The registry answered {refusal.status}.", hint=hint, sqlstate="42P16")

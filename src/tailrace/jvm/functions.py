@@ -13,6 +13,7 @@ and only slower.
 | `tailrace_json_same(binary)` | one text for all spellings of a document |
 | `tailrace_json_string(binary)` | a text, given as its bytes, as a JSON string with its quotes |
 | `tailrace_try(expression)` | its value, or NULL if computing it fails; in SQL only its value |
+| `tailrace_decimal_text(binary, scale)` | the decimal whose value at that scale these bytes are, as text |
 | `tailrace_decimal_bytes(decimal, scale, size)` | the value at that scale as one integer of so many bytes, big-endian |
 | `tailrace_jsonb…` | operators of jsonb as a tree (JsonTree.java) |
 | `tailrace_regex…` | PostgreSQL's regular expressions (Regex.java) |
@@ -52,8 +53,8 @@ log = logging.getLogger(__name__)
 
 # A class may use the ones before it.
 _SOURCES = (
-    "JsonGrammar", "JsonFields", "JsonString", "JsonSame", "DecimalBytes", "Failure", "JsonTree", "Regex", "Times",
-    "TimeTemplates", "NumberTemplates", "Floats", "Texts",
+    "JsonGrammar", "JsonFields", "JsonString", "JsonSame", "DecimalBytes", "DecimalText", "Failure", "JsonTree",
+    "Regex", "Times", "TimeTemplates", "NumberTemplates", "Floats", "Texts",
 )  # fmt: skip
 
 _STRING, _BOOLEAN, _INTEGER, _LONG = StringType(), BooleanType(), IntegerType(), LongType()
@@ -66,6 +67,7 @@ _FUNCTIONS: dict[str, tuple[str, DataType]] = {
     "tailrace_json_string": ("JsonString", _STRING),
     "tailrace_json_same": ("JsonSame", _STRING),
     "tailrace_decimal_bytes": ("DecimalBytes", BinaryType()),
+    "tailrace_decimal_text": ("DecimalText", _STRING),
     "tailrace_jsonb": ("JsonTree$Canonical", _STRING),
     "tailrace_jsonb_pretty": ("JsonTree$Pretty", _STRING),
     "tailrace_jsonb_length": ("JsonTree$Length", _INTEGER),
@@ -142,6 +144,14 @@ _DIGITS = (
 _MAGNITUDE = f"aggregate({_DIGITS}, array_repeat(0L, size), (number, d) -> {_long_sum('number', 10, 'd')})"
 _COMPLEMENT = _long_sum(f"transform({_MAGNITUDE}, b -> 255L - b)", 1, "1")
 _SIGNED = f"CASE WHEN startswith(value, '-') THEN {_COMPLEMENT} ELSE {_MAGNITUDE} END"
+_NEGATIVE = "startswith(hex(data), '8') OR hex(data) RLIKE '^[9A-F]'"
+_BYTE = "CAST(conv(substring(hex(data), 2 * i - 1, 2), 16, 10) AS DECIMAL(38,0))"
+_UNSCALED = (
+    "aggregate(transform(sequence(1, octet_length(data)), i ->"
+    f" CASE WHEN {_NEGATIVE} THEN 255 - {_BYTE} ELSE {_BYTE} END),"
+    " CAST(0 AS DECIMAL(38,0)), (n, b) -> CAST(try_add(try_multiply(n, 256), b) AS DECIMAL(38,0)),"
+    f" n -> CASE WHEN {_NEGATIVE} THEN -1 - n ELSE n END)"
+)
 _IN_SQL = (
     "tailrace_is_json(data BINARY) RETURNS BOOLEAN RETURN is_valid_utf8(CAST(data AS STRING))"
     f" AND get({_ELEMENTS}, 1) <=> '{_MARK}'",
@@ -152,6 +162,8 @@ _IN_SQL = (
     "tailrace_json_same(data BINARY) RETURNS STRING RETURN coalesce("
     f"CASE WHEN {_EXACT} THEN to_json(try_parse_json(CAST(data AS STRING))) END, CAST(data AS STRING))",
     "tailrace_try(value DECIMAL(38,0)) RETURNS DECIMAL(38,0) RETURN value",
+    "tailrace_decimal_text(data BINARY, scale INT) RETURNS STRING RETURN CASE WHEN octet_length(data) = 0 THEN '0'"
+    f" ELSE concat(CAST({_UNSCALED} AS STRING), 'E-', scale) END",
     "tailrace_decimal_bytes(value STRING, scale INT, size INT) RETURNS BINARY RETURN"
     f" unhex(array_join(transform(reverse({_SIGNED}), b -> lpad(hex(b), 2, '0')), ''))",
     "tailrace_float_text(data DOUBLE, real BOOLEAN) RETURNS STRING RETURN"

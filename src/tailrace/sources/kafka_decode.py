@@ -80,11 +80,12 @@ def decoded_sql(definition: KafkaSourceDefinition, raw_view: str, *, surely: boo
     """
     outputs = [f"{text} AS c{i}" for i, text in enumerate(_columns(definition))]
     source, weight = _judged(definition, raw_view, surely=surely), "1L"
-    rows = definition.value_format.decoded("value").rows
-    if rows is not None:
-        source, weight = f"(SELECT *, explode_outer({rows}) AS row FROM {source})", "row.w"
+    value = definition.value_format.decoded("value")
+    if value.rows is not None:
+        source, weight = f"(SELECT *, explode_outer({value.rows}) AS row FROM {source})", "row.w"
+    is_null = "value IS NULL" if value.absent is None else f"(value IS NULL OR {value.absent})"
     return (
-        f"SELECT {', '.join(outputs)}, error, value IS NULL AS is_null_value, {weight} AS weight,"
+        f"SELECT {', '.join(outputs)}, error, {is_null} AS is_null_value, {weight} AS weight,"
         f" partition, offset, timestamp, key, value FROM {source}"
     )
 

@@ -4,7 +4,7 @@ order.
 ENVELOPE NONE: every message is a row.  ENVELOPE UPSERT: the last message of each key is; the key's columns
 are the relation's key.  A changelog's messages say which rows come and which leave.
 
-A Flink table lays these columns out anew: its `layout` says how.
+A Flink table lays these columns out anew, and so does ENVELOPE DEBEZIUM: their `layout` says how.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ Include: TypeAlias = IncludeKey | Metadata
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A column of a Flink table, and the Spark text of its value over c0 …, the key, value and metadata columns."""
+    """A column of the relation, and the Spark text of its value over c0 …, the key, value and metadata columns."""
 
     column: Column
     text: str
@@ -202,14 +202,7 @@ def source_schema(definition: KafkaSourceDefinition) -> Schema:
     """The relation's columns.  Raises SqlError for a definition that does not make one."""
     if definition.layout:
         return tuple(laid.column for laid in definition.layout)
-    columns = _renamed(message_schema(definition), definition)
-    repeated = [name for name, count in Counter(column.name for column in columns).items() if count > 1]
-    if repeated:
-        raise DuplicateColumn(
-            f'column "{repeated[0]}" specified more than once',
-            hint="Give the columns other names: CREATE SOURCE name (column, …), or AS after INCLUDE.",
-        )
-    return columns
+    return renamed(message_schema(definition), definition)
 
 
 def source_keys(definition: KafkaSourceDefinition) -> frozenset[frozenset[int]]:
@@ -275,7 +268,8 @@ def _metadata_column(item: Metadata) -> Column:
             assert_never(item)
 
 
-def _renamed(columns: Schema, definition: KafkaSourceDefinition) -> Schema:
+def renamed(columns: Schema, definition: KafkaSourceDefinition) -> Schema:
+    """With the names that CREATE SOURCE gives to the first columns; none may be there twice."""
     given, there = len(definition.column_names), len(columns)
     if given > there:
         source = f"source {definition.name}"
@@ -283,10 +277,17 @@ def _renamed(columns: Schema, definition: KafkaSourceDefinition) -> Schema:
             f"{source} definition names {_columns(given)}, but {source} has {_columns(there)}",
             sqlstate="42601",
         )
-    renamed = [
+    first = [
         replace(column, name=name) for column, name in zip(columns, definition.column_names, strict=False)
     ]
-    return (*renamed, *columns[given:])
+    columns = (*first, *columns[given:])
+    repeated = [name for name, count in Counter(column.name for column in columns).items() if count > 1]
+    if repeated:
+        raise DuplicateColumn(
+            f'column "{repeated[0]}" specified more than once',
+            hint="Give the columns other names: CREATE SOURCE name (column, …), or AS after INCLUDE.",
+        )
+    return columns
 
 
 def _columns(count: int) -> str:

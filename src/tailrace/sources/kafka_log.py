@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from confluent_kafka import KafkaException, TopicPartition
 
+from tailrace.formats.decode_contract import Decoder
 from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 from tailrace.sources.contract import Offsets
@@ -62,6 +64,8 @@ class KafkaLog:
         # One consumer follows the loop; another is for whoever looks back, so that the loop keeps its place.
         self._forward: Tail | None = None
         self._back: Tail | None = None
+        self._learning_lock = threading.Lock()
+        self._last_learned: tuple[Offsets, Offsets] | None = None
         self._last_read: tuple[Offsets, Offsets, pa.Table] | None = None
         self._lock, self._back_lock = threading.Lock(), threading.Lock()
 
@@ -99,8 +103,9 @@ class KafkaLog:
         )
 
     def raw(self, since: Offsets, until: Offsets, views: Views, *, ordered: bool = True) -> Raw | None:
-        """The messages between two positions, read here or by Spark; None if there are none.  Runs no job.
+        """The messages between two positions, read here or by Spark; None if there are none.
 
+        Runs no job, but for many messages in a format that must learn from their heads (Avro's schema ids).
         `ordered`: of two messages with one key, the one with the greater partition and offset is the later one.
         """
         rows = distance(since, until)
@@ -111,11 +116,13 @@ class KafkaLog:
             self._check_kept(since, until)
             return self._large(since, until, views)
         table = self._read(since, until)
+        self._learn({part: table[part].drop_null().to_pylist() for part in self._learning()})
         return self._small(table, views, ordered) if table.num_rows else None  # none: markers and aborted messages
 
     def _large(self, since: Offsets, until: Offsets, views: Views) -> Raw:
         wanted = max(self.definition.tasks, tasks(distance(since, until), views.large))
         view = scan(self.definition, since, until, views, more=self._more, tasks=wanted)
+        self._learn_large(since, until, view, views)
         whole = view
         if len(sizes(since, until)) < wanted:
             whole = scan(self.definition, since, until, views, more=self._more, tasks=1)
@@ -124,6 +131,38 @@ class KafkaLog:
     def _small(self, table: pa.Table, views: Views, ordered: bool) -> Raw:
         view = views.add_arrow(table, raw_ddl(self._more))
         return Raw(view, surely=is_surely_fine(self.definition, table))
+
+    def _learn(self, parts: Mapping[str, Iterable[bytes]]) -> None:
+        """Whatever decoding these messages takes: schemas of writers that have not been met before."""
+        if not parts:
+            return
+        with self._learning_lock:
+            for part, format in self._learning().items():
+                learned = format.learned({data[: format.head] for data in parts[part]})
+                if part == "key":
+                    self.definition = replace(self.definition, key_format=learned)
+                else:
+                    self.definition = replace(self.definition, value_format=learned)
+
+    def _learn_large(self, since: Offsets, until: Offsets, view: str, views: Views) -> None:
+        """Runs a Spark job if there is anything to learn, once for the same messages."""
+        formats = self._learning()
+        if not formats or self._last_learned == (since, until):
+            return
+        heads = {}
+        for part, format in formats.items():
+            text = f"SELECT DISTINCT substring({part}, 1, {format.head}) AS head FROM {view} WHERE {part} IS NOT NULL"
+            heads[part] = [bytes(row.head) for row in views.large.sql(text).collect()]
+        self._learn(heads)
+        self._last_learned = (dict(since), dict(until))
+
+    def _learning(self) -> dict[str, Decoder]:
+        """The formats that learn from messages, by the part of a message that they decode."""
+        definition = self.definition
+        formats = {"value": definition.value_format}
+        if definition.includes_key and definition.key_format is not None:
+            formats["key"] = definition.key_format
+        return {part: format for part, format in formats.items() if format.head}
 
     def commit(self, position: Offsets) -> None:
         places = [TopicPartition(self.definition.topic, p, offset) for p, offset in position.items()]
