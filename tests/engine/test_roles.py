@@ -180,3 +180,22 @@ def test_roles_outlive_a_restart(spark: SparkSession, tmp_path: Path) -> None:
         assert role.verifier is not None
         assert engine.role_store.may(role, "SELECT", item.id)
         assert not engine.role_store.may(role, "INSERT", item.id)
+
+
+def test_the_audit_log_says_who_did_what(boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection]) -> None:
+    name, connection = clerk
+    boss.execute(f"GRANT CREATE ON SCHEMA public TO {name}".encode())
+    connection.execute(f"CREATE TABLE a_{name} (k int)".encode())
+    connection.execute(f"COMMENT ON TABLE a_{name} IS 'mine'".encode())
+    connection.execute(f"DROP TABLE a_{name}".encode())
+    events = boss.execute(
+        "SELECT event_type, object_type, \"user\", details->>'item' FROM mz_audit_events ORDER BY id"
+    ).fetchall()
+    assert ("create", "role", "materialize", None) in events
+    assert ("grant", "role", "materialize", None) in events
+    assert [e for e in events if e[2] == name] == [
+        ("create", "table", name, f"a_{name}"),
+        ("comment", "table", name, f"a_{name}"),
+        ("drop", "table", name, f"a_{name}"),
+    ]
+    assert "pencil" not in repr(boss.execute("SELECT * FROM mz_audit_events").fetchall())

@@ -71,6 +71,8 @@ def test_content_comes_first_then_every_change(connection: psycopg.Connection, w
     later = some(connection, 2)
     assert sorted(row[1:] for row in later) == [(-1, 1, "a"), (1, 1, "c")]
     assert later[0][0] > first[0][0]
+    query = "SELECT o.name FROM mz_internal.mz_subscriptions s JOIN mz_objects o ON o.id = s.referenced_object_ids[1]"
+    assert writer.execute(query).fetchall() == [(table,)]
     assert fetched(connection, timeout="0s") == []
 
 
@@ -260,3 +262,22 @@ def test_history_outlives_a_restart(spark: SparkSession, tmp_path: Any) -> None:
             net[row["p"], row["n"]] = net.get((row["p"], row["n"]), 0) + row["mz_diff"]
         assert {key: diff for key, diff in net.items() if diff} == {(0, 2): -1, (0, 4): 1, (1, 1): -1, (1, 3): 1}
         assert len({row["mz_timestamp"] for row in rows.to_pylist()}) == 4
+
+
+def test_system_relations_are_followed_too(connection: Any, writer: Any, table: str) -> None:
+    query = "SELECT name, type FROM mz_objects WHERE name LIKE 'followed%'"
+    follow(connection, f"SUBSCRIBE ({query}) WITH (PROGRESS)")
+    [(start, progressed, *_)] = some(connection, 1)
+    assert progressed
+    writer.execute("CREATE TABLE followed1 (k int)")
+    seen: list[Row] = []
+    while len(seen) < 2:
+        rows = some(connection, 1)
+        seen += [row for row in rows if not row[1]]
+        if len(seen) == 1:
+            writer.execute("DROP TABLE IF EXISTS followed1")
+    assert [row[2:] for row in seen] == [(1, "followed1", "table"), (-1, "followed1", "table")]
+    assert start < seen[0][0] < seen[1][0]
+    connection.execute("ROLLBACK")
+    with pytest.raises(psycopg.errors.FeatureNotSupported):
+        connection.execute(f"SUBSCRIBE (SELECT * FROM {table}, mz_objects)")

@@ -88,6 +88,18 @@ class Storage:
         with self._database.transaction() as sql:
             sql.execute("UPDATE secrets SET value = ? WHERE id = ?", (value.reveal(), id))
 
+    def audit(self, event: str, object_type: str, details: str, role: str, at: float) -> None:
+        with self._database.transaction() as sql:
+            sql.execute(
+                "INSERT INTO audit (event, object_type, details, role, at) VALUES (?, ?, ?, ?, ?)",
+                (event, object_type, details, role, at),
+            )
+
+    def audit_events(self) -> list[tuple[int, str, str, str, str, float]]:
+        """(number, event, type of object, details as JSON, role, when)"""
+        with self._database.transaction() as sql:
+            return sql.execute("SELECT id, event, object_type, details, role, at FROM audit ORDER BY id").fetchall()
+
     def comments(self) -> dict[tuple[str, int], str]:
         """(id, column number from 1, or 0 for the item itself) → comment."""
         with self._database.transaction() as sql:

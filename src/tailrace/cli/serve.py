@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         warm_up(spark)
     _say(f"opening {options.data_dir} …")
     with Engine(spark, options.data_dir, pace=pace(options), sizes=sizes(options)) as engine:
-        server = _server(engine, options)
+        server = server_of(engine, options)
         server.start()
         host = options.listen.rpartition(":")[0]
         console = _console(engine, options)
@@ -64,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _server(engine: Engine, options: argparse.Namespace) -> Server:
+def server_of(engine: Engine, options: argparse.Namespace) -> Server:
+    """The server as the settings want it, not yet started."""
     host, port = _address(options.listen, "--listen")
     if (options.tls_certificate is None) != (options.tls_key is None):
         raise InvalidOption("TLS needs both a certificate and its key", hint="Give --tls-certificate and --tls-key.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -14,10 +15,10 @@ import pyarrow as pa
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import Role
-from tailrace.engine import asking, privileges
+from tailrace.engine import asking, auditing, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.transaction import Kind, Transaction
-from tailrace.engine.variables import Variables
+from tailrace.engine.variables import Variables, seconds
 from tailrace.errors import DuplicateObject, NotSupported, SqlError, WrongObjectType
 from tailrace.plan.bind import BoundQuery, bind_query
 from tailrace.plan.names import Relation
@@ -34,6 +35,8 @@ from tailrace.types.core import SqlType
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
+
+_WATCH_SECONDS = 0.2
 
 
 class Recorder:
@@ -103,7 +106,10 @@ class EngineSession:
             privileges.check_definition(self, prepared.statement)
         if execute is None:
             raise NotSupported(f"{_words(prepared.statement)} not yet supported")
+        concerned = auditing.before(self, prepared.statement) if _is_audited(prepared.statement) else None
         result: Result = execute(prepared.statement, self, _typed(prepared.parameters, arguments))
+        if concerned is not None:
+            auditing.note(self, concerned)
         result.notices[:0] = self.notices
         return result
 
@@ -260,20 +266,34 @@ class EngineSession:
         return (item.name.database, item.name.schema, item.name.item)
 
     def collect(self, text: str) -> pa.Table:
-        """The rows of a Spark text.  Runs one job, which `cancel` ends."""
+        """The rows of a Spark text.  Runs one job, which `cancel` and `statement_timeout` end."""
         return self.interruptible(lambda: self.engine.views.small.sql(text).toArrow())
 
     def interruptible(self, work: Callable[[], pa.Table]) -> pa.Table:
-        """What `work` gives; `cancel` ends the Spark jobs it runs."""
+        """What `work` gives; `cancel` and `statement_timeout` end the Spark jobs it runs."""
         context = self.engine.spark.sparkContext
-        self._job_group = f"session-{id(self)}"
-        context.setJobGroup(self._job_group, "query", interruptOnCancel=True)
+        group = self._job_group = f"session-{id(self)}"
+        context.setJobGroup(group, "query", interruptOnCancel=True)
+        limit = seconds(self.variables.get("statement_timeout"))
+        deadline = time.monotonic() + limit if limit else float("inf")
+        done = threading.Event()
+
+        def watch() -> None:
+            """Cancels again and again: a job that has not begun yet knows nothing of the first time."""
+            while not done.wait(_WATCH_SECONDS):
+                if self._cancelled.is_set() or time.monotonic() > deadline:
+                    context.cancelJobGroup(group)
+
+        threading.Thread(target=watch, name="statement-watch", daemon=True).start()
         try:
             return work()
         except Exception:
             self.check_cancelled()
+            if time.monotonic() > deadline:
+                raise SqlError("canceling statement due to statement timeout", sqlstate="57014") from None
             raise
         finally:
+            done.set()
             self._job_group = None
 
     def as_table(self, result: Result, batches: list[pa.RecordBatch]) -> pa.Table:
@@ -297,6 +317,10 @@ def _typed(types: Sequence[SqlType], arguments: Sequence[str | None]) -> list[tu
 def _defines(statement: object) -> bool:
     """Does it change what objects there are?"""
     return type(statement).__name__.startswith(("Create", "Alter", "Rename", "Drop", "Comment"))
+
+
+def _is_audited(statement: object) -> bool:
+    return _defines(statement) or hasattr(statement, "grants")
 
 
 def _module_of(statement: object) -> ModuleType:

@@ -21,6 +21,16 @@ class Connected:
     since: float = field(default_factory=time.time)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Following:
+    """A SUBSCRIBE that is open."""
+
+    id: str
+    session: EngineSession
+    relations: tuple[str, ...]
+    since: float = field(default_factory=time.time)
+
+
 class Sessions:
     """By number, which is what `pg_backend_pid()` says."""
 
@@ -28,6 +38,7 @@ class Sessions:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._open: dict[int, Connected] = {}
+        self._following: dict[str, Following] = {}
 
     def add(self, session: EngineSession, address: str) -> None:
         with self._lock:
@@ -41,6 +52,20 @@ class Sessions:
     def open(self) -> list[Connected]:
         with self._lock:
             return list(self._open.values())
+
+    def follow(self, following: Following) -> None:
+        with self._lock:
+            self._following[following.id] = following
+
+    def unfollow(self, id: str) -> None:
+        with self._lock:
+            self._following.pop(id, None)
+
+    def following(self) -> list[tuple[Following, Connected]]:
+        with self._lock:
+            by_session = {connected.session: connected for connected in self._open.values()}
+            each = list(self._following.values())
+            return [(one, by_session[one.session]) for one in each if one.session in by_session]
 
     def cancel(self, pid: int) -> bool:
         with self._lock:

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tailrace.engine import times
+from tailrace.engine.contents import not_readable
+from tailrace.engine.polling import Polled
 from tailrace.engine.rows import arrow_schema
+from tailrace.engine.sessions import Following
 from tailrace.engine.subscribe_output import Output, output_of
 from tailrace.engine.subscription import Change, Subscription
-from tailrace.errors import SqlError, WrongObjectType
+from tailrace.errors import NotSupported, SqlError, WrongObjectType
 from tailrace.plan.nodes import Node
 from tailrace.plan.walk import scans
 from tailrace.sql.names import Name, QueryText
@@ -63,10 +66,9 @@ def _plan(session: EngineSession, statement: Subscribe) -> Node:
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in of.parts)
         of = QueryText(f"SELECT * FROM {quoted}", of.position or 0)
     node = session.plan_changes(of)
-    system = [id for id in scans(node) if id.startswith("s")]
-    if system:
-        name = session.engine.catalog.items[system[0]].name
-        raise SqlError(f"subscribing to system relation {name} not yet supported", sqlstate="0A000")
+    system = {id for id in scans(node) if id.startswith("s")}
+    if system and system != scans(node):
+        raise NotSupported("SUBSCRIBE to a query of both system relations and others not yet supported")
     return node
 
 
@@ -78,7 +80,7 @@ class SubscribeRows:
     statement: Subscribe
     node: Node
     output: Output
-    _subscription: Subscription | None = None
+    _subscription: Subscription | Polled | None = None
     _until: int | None = None
     _progress: int = -1
     _next_told: int = -1
@@ -130,7 +132,7 @@ class SubscribeRows:
     def _is_wanted(self, tick: int) -> bool:
         return self._until is None or tick < self._until
 
-    def _open(self) -> Subscription:
+    def _open(self) -> Subscription | Polled:
         as_of = times.chosen(self.session, self.statement.as_of)
         if self.statement.up_to is not None:
             self._until = times.milliseconds(self.session, self.statement.up_to)
@@ -141,10 +143,19 @@ class SubscribeRows:
                     f" {start} > {self._until}",
                     sqlstate="22000",
                 )
-        self._subscription = Subscription.open(
-            self.session.engine, self.node, snapshot=self.statement.snapshot, time=as_of, shape=self.output.shape
-        )
-        return self._subscription
+        self._subscription = opened = self._subscribe(as_of)
+        relations = tuple(sorted(scans(self.node)))
+        self.session.engine.sessions.follow(Following(id=opened.id, session=self.session, relations=relations))
+        return opened
+
+    def _subscribe(self, as_of: int | None) -> Subscription | Polled:
+        engine, shape, snapshot = self.session.engine, self.output.shape, self.statement.snapshot
+        system = [id for id in scans(self.node) if id.startswith("s")]
+        if not system:
+            return Subscription.open(engine, self.node, snapshot=snapshot, time=as_of, shape=shape)
+        if as_of is not None:
+            raise not_readable(as_of, engine.cluster.settled, str(engine.catalog.items[system[0]].name))
+        return Polled(self.session, self.node, shape, snapshot)
 
     def _tell(self, at: int) -> pa.RecordBatch | None:
         """Nothing before `at` follows."""
@@ -175,4 +186,5 @@ class SubscribeRows:
 
     def close(self) -> None:
         if self._subscription is not None:
+            self.session.engine.sessions.unfollow(self._subscription.id)
             self._subscription.close()

@@ -149,6 +149,10 @@ class Subscription:
         return Subscription(engine, plan, delivery, sink, past, opened_at, held)
 
     @property
+    def id(self) -> str:
+        return self.delivery.id
+
+    @property
     def is_constant(self) -> bool:
         """Nothing can ever change it."""
         return not scans(self.plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tailrace.errors import SqlError
+from tailrace.sql.durations import parse_duration
 
 VERSION = "0.1.0"
 VERSION_TEXT = f"v{VERSION}"
@@ -33,7 +34,7 @@ VARIABLES = (
     Variable(name="default_transaction_isolation", default="strict serializable"),
     Variable(name="default_transaction_read_only", default="off", only=("off", "false", "0")),
     Variable(name="extra_float_digits", default="1"),
-    Variable(name="idle_in_transaction_session_timeout", default="120 s"),
+    Variable(name="idle_in_transaction_session_timeout", default="0"),
     Variable(name="integer_datetimes", default="on", reported="integer_datetimes", read_only=True),
     Variable(name="intervalstyle", default="postgres", reported="IntervalStyle", only=("postgres",)),
     Variable(name="is_superuser", default="on", reported="is_superuser", read_only=True),
@@ -46,7 +47,7 @@ VARIABLES = (
     Variable(
         name="standard_conforming_strings", default="on", reported="standard_conforming_strings", only=("on",)
     ),
-    Variable(name="statement_timeout", default="60 s"),
+    Variable(name="statement_timeout", default="0"),
     Variable(name="timezone", default="UTC", reported="TimeZone", only=("utc", "+00:00", "etc/utc")),
     Variable(
         name="transaction_isolation",
@@ -61,6 +62,16 @@ _ALIASES = {
     "time zone": "timezone",
     "transaction isolation level": "transaction_isolation",
 }
+
+
+def seconds(value: str) -> float:
+    """A length of time as clients write it: `10 s`, `500ms`, or a number of milliseconds.  0: none."""
+    if value.strip().isdigit():
+        return int(value) / 1000
+    found = parse_duration(value)
+    if found is None:
+        raise SqlError(f'invalid length of time: "{value}"', hint="Write 10s, 500ms or 1min.", sqlstate="22023")
+    return found.length.total_seconds()
 
 
 class Variables:
@@ -82,6 +93,8 @@ class Variables:
                 hint=f"Available values: {', '.join(variable.only)}.",
                 sqlstate="22023",
             )
+        if variable.name.endswith("_timeout"):
+            seconds(value)
         self._values[variable.name] = value
 
     def fix(self, name: str, value: str) -> None:

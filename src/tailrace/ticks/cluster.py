@@ -237,7 +237,8 @@ class Cluster:
         for id, milliseconds in self.retained.items():
             at = Tick(max(self.frontier - milliseconds, BEGINNING))
             view = self.maintained.get(id)
-            for trace in traces(view.root if view is not None else self.inputs[id]):
+            root = view.root if view is not None else self.inputs.get(id)
+            for trace in () if root is None else traces(root):
                 holds[trace.id] = min(holds.get(trace.id, at), at)
         return holds
 

@@ -79,6 +79,19 @@ def test_what_is_not_known_exactly_is_left_to_spark(rows_here: Any, expression: 
         rows_here(f"select ({expression})::text")
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select count(*) from generate_series(1, 2000000000) a",
+        "select count(*) from generate_series(1, 3000) a, generate_series(1, 3000) b",
+        "select length(repeat('x', 2000000000))",
+    ],
+)
+def test_what_is_not_small_is_left_to_spark(rows_here: Any, query: str) -> None:
+    with pytest.raises(NotLocal):
+        rows_here(query)
+
+
 def test_queries_have_the_rows_that_spark_gives(views: SparkSession, names: FixedNames, rows_here: Any) -> None:
     answered = 0
     for query, *_ in QUERIES:

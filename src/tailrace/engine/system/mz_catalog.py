@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import DEFAULT_CLUSTER, DEFAULT_DATABASE, RELATIONS, Item
@@ -175,7 +176,7 @@ def _kafka_sources(session: EngineSession) -> Rows:
 
 def _sinks(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("sink"):
-        target = item.statement.target
+        target = getattr(item.statement, "target", None)
         formats = getattr(target, "formats", None)
         key = format_name(getattr(formats, "of_key", None)) if getattr(target, "key", None) is not None else None
         value = format_name(getattr(formats, "value", None))
@@ -210,6 +211,11 @@ def _schemas(session: EngineSession) -> Rows:
 def _roles(session: EngineSession) -> Rows:
     for role in session.engine.roles:
         yield role.id, role.oid, role.name, role.inherit, role.login, role.superuser
+
+
+def _audit_events(session: EngineSession) -> Rows:
+    for *event, at in session.engine.storage.audit_events():
+        yield *event, datetime.fromtimestamp(at, UTC).replace(tzinfo=None)
 
 
 def _role_members(session: EngineSession) -> list[tuple[str, str]]:
@@ -358,8 +364,9 @@ TABLES: tuple[SystemTable, ...] = (
         " return_type_id text?, returns_set boolean, owner_id text",
         _functions,
     ),
-    empty(
+    table(
         "mz_catalog.mz_audit_events",
         "id bigint, event_type text, object_type text, details jsonb, user text?, occurred_at timestamptz",
+        _audit_events,
     ),
 )

@@ -11,6 +11,7 @@ from tailrace.catalog.items import DEFAULT_DATABASE, Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
 from tailrace.engine.system.identity import DATABASE_ID, schema_id
 from tailrace.engine.system.mz_catalog import (
+    CLUSTER_ID,
     OBJECTS,
     cluster_id,
     connection_type,
@@ -193,6 +194,18 @@ def _sessions(session: EngineSession) -> Rows:
         yield connected.id, other.pid, "" if role is None else role.id, connected.address, moment(connected.since)
 
 
+def _subscriptions(session: EngineSession) -> Rows:
+    for each, connected in session.engine.sessions.following():
+        yield each.id, connected.id, CLUSTER_ID, moment(each.since), list(each.relations)
+
+
+def _lifetimes(session: EngineSession) -> Rows:
+    for _, event, object_type, details, _, at in session.engine.storage.audit_events():
+        id = json.loads(details).get("id")
+        if event in ("create", "drop") and id is not None:
+            yield id, None, object_type, event, moment(at)
+
+
 def _ticks(session: EngineSession) -> Rows:
     for effort in list(session.engine.cluster.efforts):
         yield effort.tick, effort.jobs, effort.seconds
@@ -253,9 +266,10 @@ TABLES: tuple[SystemTable, ...] = (
         " database_name text?, cluster_id text?",
         _names,
     ),
-    empty(
+    table(
         "mz_internal.mz_object_lifetimes",
         "id text, previous_id text?, object_type text, event_type text, occurred_at timestamptz",
+        _lifetimes,
     ),
     table(
         "mz_internal.mz_frontiers",
@@ -279,6 +293,11 @@ TABLES: tuple[SystemTable, ...] = (
         "mz_internal.mz_sessions",
         "id uuid, connection_id bigint, role_id text, client_ip text?, connected_at timestamptz",
         _sessions,
+    ),
+    table(
+        "mz_internal.mz_subscriptions",
+        "id text, session_id uuid, cluster_id text, created_at timestamptz, referenced_object_ids text list",
+        _subscriptions,
     ),
     table("mz_internal.mz_ticks", "tick mz_timestamp, jobs bigint, seconds double precision", _ticks),
 )

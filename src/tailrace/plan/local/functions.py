@@ -158,6 +158,19 @@ def _split_part(text: str, separator: str, place: int) -> str:
     return parts[place - 1 if place > 0 else place] if -len(parts) <= place <= len(parts) else ""
 
 
+def _ascii(text: str) -> str:
+    """Beyond ASCII, what is a letter's other case is a matter of versions."""
+    if not text.isascii():
+        raise NotLocal("case of letters")
+    return text
+
+
+def _repeated(text: str, times: int) -> str:
+    if len(text) * times > 1_000_000:
+        raise NotLocal("long text")
+    return text * max(times, 0)
+
+
 def _joined(values: list[Any], separator: str, null: str | None = None) -> str:
     if not all(value is None or type(value) in (str, int) for value in values):
         raise NotLocal("array_to_string")
@@ -214,8 +227,8 @@ STRICT: dict[str, Callable[..., Any]] = {
     "^@(text, text)": str.startswith,
     "starts_with(text, text)": str.startswith,
     "||(text, text)": operator.add,
-    "lower(text)": str.lower,
-    "upper(text)": str.upper,
+    "lower(text)": lambda t: _ascii(t).lower(),
+    "upper(text)": lambda t: _ascii(t).upper(),
     "length(text)": len,
     "char_length(text)": len,
     "character_length(text)": len,
@@ -235,7 +248,7 @@ STRICT: dict[str, Callable[..., Any]] = {
     "btrim(text, text)": str.strip,
     "ltrim(text, text)": str.lstrip,
     "rtrim(text, text)": str.rstrip,
-    "repeat(text, integer)": lambda t, n: t * max(n, 0),
+    "repeat(text, integer)": _repeated,
     "quote_ident(text)": _quoted_identifier,
     "quote_literal(text)": _quoted_literal,
     "array_length(T[], integer)": lambda a, n: (len(_flat(a)) or None) if n == 1 else None,

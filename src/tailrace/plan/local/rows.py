@@ -1,4 +1,7 @@
-"""The rows of a plan, node by node, each a list.  For the few thousand rows that a catalog has."""
+"""The rows of a plan, node by node, each a list.  For the few thousand rows that a catalog has.
+
+A plan that turns out to look at many more is left to Spark: no query may keep the driver busy for long.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,9 @@ from tailrace.plan.nodes import (
     Window,
 )
 
+MOST_ROWS = 2_000_000
+"""That one query looks at, over all its nodes."""
+
 
 def rows_of(node: Node, leaf: Leaf, functions: Functions, order_by: Sequence[Order] = ()) -> Rows:
     """The plan's rows, in this order if one is given.  Raises NotLocal, or the error that the query meets."""
@@ -42,10 +48,16 @@ class _Evaluator:
     def __init__(self, leaf: Leaf, functions: Functions) -> None:
         self._leaf = leaf
         self._scanned: dict[str, Rows] = {}
+        self._looked_at = 0
         self._compiler = Compiler(self.rows, functions)
         self._compiled: dict[int, tuple[Any, Evaluate]] = {}
 
     def rows(self, node: Node, outer: Outer) -> Rows:
+        found = self._rows(node, outer)
+        self._looks_at(len(found))
+        return found
+
+    def _rows(self, node: Node, outer: Outer) -> Rows:
         match node:
             case Scan():
                 return self._scan(node)
@@ -64,7 +76,7 @@ class _Evaluator:
             case Aggregate():
                 return self._aggregate(node, outer)
             case Distinct(input=input):
-                return list({_key(row): row for row in self.rows(input, outer)}.values())
+                return list({key_of(row): row for row in self.rows(input, outer)}.values())
             case Union(inputs=inputs):
                 return [row for each in inputs for row in self.rows(each, outer)]
             case Except() | Intersect():
@@ -80,6 +92,11 @@ class _Evaluator:
         if scan.relation not in self._scanned:
             self._scanned[scan.relation] = list(self._leaf(scan))
         return self._scanned[scan.relation]
+
+    def _looks_at(self, rows: int) -> None:
+        self._looked_at += rows
+        if self._looked_at > MOST_ROWS:
+            raise NotLocal("many rows")
 
     def _compile(self, expression: Any) -> Evaluate:
         """Once for each place in the plan: a correlated subquery comes by often."""
@@ -113,7 +130,9 @@ class _Evaluator:
         found: Rows = []
         for row in self.rows(node.input, outer):
             values = [argument(row, outer) for argument in arguments]
-            made = [] if None in values else list(make(*values))
+            members: Sequence[Any] = [] if None in values else make(*values)
+            self._looks_at(len(members))
+            made = list(members)
             found += [(*row, value, *((place,) if numbered else ())) for place, value in enumerate(made, start=1)]
             if node.outer and not made:
                 found.append((*row, *[None] * len(node.columns)))
@@ -127,7 +146,9 @@ class _Evaluator:
         matched: set[int] = set()
         found: Rows = []
         for row in left:
-            partners = [i for i in candidates(row) if condition((*row, *right[i]), outer) is True]
+            possible = candidates(row)
+            self._looks_at(len(possible))
+            partners = [i for i in possible if condition((*row, *right[i]), outer) is True]
             match join.kind:
                 case "semi" | "anti":
                     found += [row] if bool(partners) == (join.kind == "semi") else []
@@ -154,16 +175,16 @@ class _Evaluator:
         for i, row in enumerate(right):
             key = tuple(part(row, outer) for part in rights)
             if nulls_meet or None not in key:
-                places[_key(key)].append(i)
-        return lambda row: places.get(_key(tuple(part(row, outer) for part in lefts)), ())
+                places[key_of(key)].append(i)
+        return lambda row: places.get(key_of(tuple(part(row, outer) for part in lefts)), ())
 
     def _aggregate(self, node: Aggregate, outer: Outer) -> Rows:
         groups: dict[Hashable, Rows] = {} if node.group_by else {(): []}
         firsts: dict[Hashable, Row] = {}
         for row in self.rows(node.input, outer):
             group = tuple(row[i] for i in node.group_by)
-            groups.setdefault(_key(group), []).append(row)
-            firsts.setdefault(_key(group), group)
+            groups.setdefault(key_of(group), []).append(row)
+            firsts.setdefault(key_of(group), group)
         return [
             (*firsts.get(key, ()), *(self._aggregated(call, rows, outer) for call in node.aggregates))
             for key, rows in groups.items()
@@ -184,18 +205,18 @@ class _Evaluator:
             places = {id(row): values for values, row in pairs}
             pairs = [(places[id(row)], row) for row in self.ordered([row for _, row in pairs], call.order_by, outer)]
         values = [value for value, _ in pairs]
-        return finish(list({_key(value): value for value in values}.values()) if call.distinct else values)
+        return finish(list({key_of(value): value for value in values}.values()) if call.distinct else values)
 
     def _set_operation(self, node: Except | Intersect, outer: Outer) -> Rows:
         left, right = self.rows(node.left, outer), self.rows(node.right, outer)
         wanted = isinstance(node, Intersect)
         if not node.all:
-            known = {_key(row) for row in right}
-            return list({_key(row): row for row in left if (_key(row) in known) == wanted}.values())
-        counts, found = Counter(map(_key, right)), []
+            known = {key_of(row) for row in right}
+            return list({key_of(row): row for row in left if (key_of(row) in known) == wanted}.values())
+        counts, found = Counter(map(key_of, right)), []
         for row in left:
-            has = counts[_key(row)] > 0
-            counts[_key(row)] -= has
+            has = counts[key_of(row)] > 0
+            counts[key_of(row)] -= has
             if has == wanted:
                 found.append(row)
         return found
@@ -205,7 +226,7 @@ class _Evaluator:
         rows = self.ordered(rows, node.order_by, outer)
         groups: dict[Hashable, Rows] = {}
         for row in rows:
-            groups.setdefault(_key(tuple(row[i] for i in node.partition_by)), []).append(row)
+            groups.setdefault(key_of(tuple(row[i] for i in node.partition_by)), []).append(row)
         end = None if node.limit is None else node.offset + node.limit
         return [row for group in groups.values() for row in group[node.offset : end]]
 
@@ -222,19 +243,19 @@ class _Evaluator:
             counts: Counter[Hashable] = Counter()
             numbers: dict[int, int] = {}
             for row in order:
-                key = _key(tuple(part(row, outer) for part in partition))
+                key = key_of(tuple(part(row, outer) for part in partition))
                 counts[key] += 1
                 numbers[row[-1]] = counts[key]
             columns.append([numbers[i] for i in range(len(rows))])
         return [(*row, *(column[i] for column in columns)) for *row, i in rows]
 
 
-def _key(value: Any) -> Hashable:
+def key_of(value: Any) -> Hashable:
     """Equal for equal values, also of arrays and records."""
     if isinstance(value, tuple | list):
-        return tuple(_key(part) for part in value)
+        return tuple(key_of(part) for part in value)
     if isinstance(value, dict):
-        return tuple(sorted((k, _key(v)) for k, v in value.items()))
+        return tuple(sorted((k, key_of(v)) for k, v in value.items()))
     return value  # type: ignore[no-any-return]
 
 
