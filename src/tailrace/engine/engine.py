@@ -37,6 +37,7 @@ from tailrace.engine.system import registry as system
 from tailrace.errors import SqlError
 from tailrace.ivm.views import Views
 from tailrace.plan.nodes import Scan
+from tailrace.plan.walk import scans
 from tailrace.secret import Secret
 from tailrace.server.startup import StartupInfo
 from tailrace.spark import configure
@@ -108,6 +109,8 @@ class Engine:
         for item in items:
             if item.kind in ("materialized view", "sink"):
                 flink_tables.begin(self, item.depends_on)
+            elif item.kind == "job" and item.plan is not None:
+                flink_tables.begin(self, scans(item.plan))
         with self.lock:
             catalog = self.catalog.without(gone)
             for item in items:
@@ -118,10 +121,11 @@ class Engine:
         if gone:
             self.loop.do(lambda: self.running.stop(gone))
         for item in items:
-            if item.kind in ("source", "table", "materialized view", "sink"):
+            if item.kind in ("source", "table", "materialized view", "sink", "job"):
                 self.loop.do(partial(self.running.start, item))
 
     def drop(self, ids: set[str]) -> None:
+        ids = ids | {self.catalog.items[id].facts["sink"] for id in ids if self.catalog.items[id].kind == "job"}
         with self.lock:
             self.storage.remove(ids)
             self.catalog = self.catalog.without(ids)

@@ -11,6 +11,11 @@ from tailrace.formats.decode_contract import Decoder
 from tailrace.formats.decode_flink_csv import FlinkCsvDecoder
 from tailrace.formats.decode_flink_json import FlinkJsonDecoder
 from tailrace.formats.decode_raw import RawDecoder
+from tailrace.formats.encode_contract import Encoder
+from tailrace.formats.encode_flink_csv import FlinkCsvEncoder
+from tailrace.formats.encode_flink_json import FlinkJsonEncoder
+from tailrace.formats.encode_raw import RawEncoder
+from tailrace.formats.encode_selected import SelectedEncoder
 from tailrace.statements.flink import format_options as options
 from tailrace.statements.flink.format_options import Format
 from tailrace.types.core import Column, Schema
@@ -77,3 +82,54 @@ def decoder(format: Format, fields: Sequence[Column], metadata: Sequence[str] = 
             )
         case _:
             raise NotSupported(f"format '{format.name}' of Kafka tables not yet supported")
+
+
+def key_encoder(statement: CreateFlinkTable) -> Encoder:
+    settings = statement.settings
+    if settings.key_format is None:
+        return encoder(settings.value_format)  # nobody asks it
+    columns = [_column(statement, name) for name in settings.key]
+    return SelectedEncoder(encoder(settings.key_format), key_schema(columns, settings.key_prefix), settings.key)
+
+
+def value_encoder(statement: CreateFlinkTable) -> Encoder:
+    settings = statement.settings
+    names = [c.name for c in statement.physical if settings.value_has_key or c.name not in settings.key]
+    columns = tuple(_column(statement, name) for name in names)
+    return SelectedEncoder(encoder(settings.value_format), columns, tuple(names))
+
+
+def _column(statement: CreateFlinkTable, name: str) -> Column:
+    [column] = [column for column in statement.physical if column.name == name]
+    assert column.type is not None
+    return Column(name, column.type, not column.not_null)
+
+
+def encoder(format: Format) -> Encoder:
+    match format.name:
+        case "json":
+            return _json(format)
+        case "csv":
+            return FlinkCsvEncoder(
+                delimiter=format.value(options.FIELD_DELIMITER),
+                quote=None if format.value(options.DISABLE_QUOTE) else format.value(options.QUOTE),
+                escape=format.get(options.ESCAPE),
+                null_literal=format.get(options.NULL_LITERAL),
+                array_delimiter=format.value(options.ARRAY_DELIMITER),
+                scientific=format.value(options.SCIENTIFIC),
+            )
+        case "raw":
+            return RawEncoder(
+                charset=format.value(options.CHARSET),
+                big_endian=format.value(options.ENDIANNESS) == "big-endian",
+            )
+        case _:
+            raise NotSupported(f"writing format '{format.name}' not yet supported")
+
+
+def _json(format: Format) -> FlinkJsonEncoder:
+    return FlinkJsonEncoder(
+        ignore_nulls=format.value(options.IGNORE_NULL_FIELDS),
+        plain_decimals=format.value(options.DECIMAL_AS_PLAIN),
+        standard=format.value(options.TIMESTAMP_STANDARD),
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.catalog.storage import Stored
-from tailrace.engine import flink_tables, sinks, sources
+from tailrace.engine import flink_jobs, flink_tables, sinks, sources
 from tailrace.engine.define import Identity, scan_of
 from tailrace.errors import InternalError
 from tailrace.plan.walk import scans
@@ -66,6 +66,8 @@ class Running:
                 self._engine.cluster.maintain(item.id, str(item.name), item.plan, reads)
             case "sink":
                 self._start_sink(item)
+            case "job":
+                self._start_job(item)
             case _:
                 pass  # connections, secrets and views do not run
 
@@ -128,6 +130,24 @@ class Running:
             knows=defences.known_ticks(engine.log),
         )
         engine.statuses.note(item.id, "starting")
+
+    def _start_job(self, item: Item) -> None:
+        """A query that is kept up to date, and its delivery."""
+        engine = self._engine
+        assert item.plan is not None
+        engine.cluster.maintain(item.id, str(item.name), item.plan, tuple(sorted(scans(item.plan))))
+        kept, written = self.frontiers.get(item.facts["sink"], (BEGINNING, BEGINNING))
+        engine.cluster.deliveries[item.facts["sink"]] = Delivery(
+            id=item.facts["sink"],
+            name=str(item.name),
+            relation=item.id,
+            root=engine.cluster.dataflow.operator(scan_of(item)),
+            sink=flink_jobs.open_sink(engine, item),
+            kept=kept,
+            written=written,
+            knows=defences.known_ticks(engine.log),
+        )
+        engine.statuses.note(item.facts["sink"], "starting")
 
     def stop(self, ids: Iterable[str]) -> None:
         gone = set(ids)

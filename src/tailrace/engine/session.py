@@ -71,6 +71,7 @@ class EngineSession:
         self.prepared: dict[str, Prepared] = {}  # by PREPARE
         self.variables = Variables()
         self.variables.fix("is_superuser", "on" if self.role.superuser else "off")
+        self.settings: dict[str, str] = {}  # of Flink's SQL, by `SET 'key' = 'value'`
         self.notices: list[Notice] = []
         self._cancelled = threading.Event()
         self._job_group: str | None = None

@@ -87,15 +87,19 @@ class FlinkCsvDecoder:
         if isinstance(type, ListOf | ArrayOf):
             parts = f"split({x}, {literal(_quoted_pattern(self.array_delimiter))})"
             each = f"transform({parts}, p -> {self._text('p', type.element)})"
-            return f"CASE WHEN {x} <> '' THEN {each} END"
+            return f"CASE WHEN {self._is_there(x)} THEN {each} END"
         if isinstance(type, Record):
             parts = f"split({x}, {literal(_quoted_pattern(self.array_delimiter))})"
             inside = ", ".join(
                 f"{self._text(f'get({parts}, {i})', f.type)} AS {name_in_ddl(f.name)}"
                 for i, f in enumerate(type.fields)
             )
-            return f"CASE WHEN {x} <> '' THEN struct({inside}) END"
+            return f"CASE WHEN {self._is_there(x)} THEN struct({inside}) END"
         return self._text(x, type)
+
+    def _is_there(self, x: str) -> str:
+        """A list or row is: neither empty nor NULL."""
+        return f"{x} NOT IN ('', {literal(self.null_literal or '')})"
 
     def _text(self, x: str, type: SqlType) -> str:
         if self.null_literal is not None:

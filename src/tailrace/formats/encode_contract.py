@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 from tailrace.types.core import Schema
+
+Frame: TypeAlias = tuple[bytes, bytes]
+"""What stands before and after a row."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangeFrame:
     """How the two sides of a change become one value: opening, before, between, after, closing.
 
-    A side that is there is put behind `present`; one that is not is `absent`.
+    A side that is there is put behind `present`; one that is not is `absent`.  Where a change is told as two messages,
+    `left` is around the row that left and `came` around the one that came.
     """
 
     opening: bytes = b""
@@ -25,6 +29,8 @@ class ChangeFrame:
     closing: bytes = b""
     present: bytes = b""
     absent: bytes = b""
+    left: Frame = (b"", b"")
+    came: Frame = (b"", b"")
 
 
 class Encoder(Protocol):

@@ -3,6 +3,8 @@
 Per key and tick, the rows that left and the rows that came are paired; a pair is an update, what is left over
 a deletion or an insertion.  UPSERT sends the new row, or a tombstone (no value) if there is none; DEBEZIUM
 sends both sides.  Without a key nothing is paired: every row that left or came is a message of its own.
+APPEND is for relations that only gain rows, with a key or without.  CHANGELOG pairs nothing: a row that left and one
+that came are two messages, in this order, each in the frame that its format has for it.
 
 Rows are encoded first, by Spark, and consolidated, paired and spread over slots by their bytes: what looks
 the same to a reader is the same.  Here the pairing is Spark SQL text, for large ticks, by one shuffle (none
@@ -20,7 +22,7 @@ from tailrace.formats.encode_contract import Encoder
 from tailrace.ivm.zset import Placed, ZSet
 from tailrace.types.core import Schema
 
-UPSERT, DEBEZIUM = "upsert", "debezium"
+UPSERT, DEBEZIUM, APPEND, CHANGELOG = "upsert", "debezium", "append", "changelog"
 
 RESERVED_HEADERS = "materialize-"
 """How headers of our own begin."""
@@ -31,7 +33,8 @@ class Envelope:
     """How rows of `schema` are told.  `key`: the places of the key's columns; None: no message has a key.
 
     `headers`: the place of a map whose entries become headers.  `partition_by`: Spark text over the row, a bigint with
-    the bits of a number below 2^64.  Both are of the new row, or of the old one if there is no new one.
+    the bits of a number below 2^64.  `timestamp`: the place of the messages' own time.  All are of the new row, or of
+    the old one if there is no new one.
     """
 
     kind: str
@@ -41,6 +44,7 @@ class Envelope:
     value_format: Encoder
     headers: int | None = None
     partition_by: str | None = None
+    timestamp: int | None = None
 
     def check(self) -> None:
         """Raises SqlError if such rows cannot be told in this way."""
@@ -62,8 +66,12 @@ class Envelope:
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """Columns that go with a row's bytes, if the sink has them: p, the partition's number; h, packed headers."""
-        return ("p",) * (self.partition_by is not None) + ("h",) * (self.headers is not None)
+        """Columns that go with a row's bytes, if the sink has them.
+
+        p, the partition's number; h, packed headers; t, milliseconds since 1970.
+        """
+        has = {"p": self.partition_by, "h": self.headers, "t": self.timestamp}
+        return tuple(name for name, given in has.items() if given is not None)
 
     def encoded(self, delta: ZSet) -> str:
         """Spark SQL text: k, the key's bytes or NULL; r, the row's bytes; w, the weight; extras.  No shuffle."""
@@ -73,11 +81,12 @@ class Envelope:
         key = "CAST(NULL AS binary)"
         if self.key is not None:
             key = self.key_format.record(self._columns(self.key), _places(self.key))
-        encode = self.value_format.record if self.kind == UPSERT else self.value_format.side
+        encode = self.value_format.side if self.kind == DEBEZIUM else self.value_format.record
         row = encode(self.schema, _places(range(len(self.schema))))
         headers = "" if self.headers is None else f", {packed_headers(f'c{self.headers}')} AS h"
         partition = "" if self.partition_by is None else f", {self.partition_by} AS p"
-        return f"SELECT {key} AS k, {row} AS r, weight AS w{partition}{headers}{also} FROM ({rows})"
+        time = "" if self.timestamp is None else f", unix_millis(c{self.timestamp}) AS t"
+        return f"SELECT {key} AS k, {row} AS r, weight AS w{partition}{headers}{time}{also} FROM ({rows})"
 
     def messages(self, delta: ZSet, partitions: int) -> str:
         """Spark SQL text of the messages: `key`, `value` (binary, either may be NULL), `copies` (bigint), extras.
@@ -110,8 +119,11 @@ class Envelope:
             return _insertions(self.encoded(delta))
         if self.key is None:
             return _alone(self._consolidated(delta, "r", partitions), self.extras)
-        pairing = _last_words if self.kind == UPSERT else _pairs
-        return pairing(self._consolidated(delta, "k", partitions), self.extras)
+        consolidated = self._consolidated(delta, "k", partitions)
+        if self.kind == CHANGELOG:
+            return _alone(consolidated, self.extras) + " SORT BY b IS NULL"
+        pairing = _pairs if self.kind == DEBEZIUM else _last_words
+        return pairing(consolidated, self.extras)
 
     def _consolidated(self, delta: ZSet, spread: str, partitions: int) -> str:
         """One row per key and row, weights summed, zeros gone.  One shuffle, also for the pairing.
@@ -127,7 +139,8 @@ class Envelope:
 
     def _parts(self) -> str:
         """The columns of a message, over an event's.  What is NULL stays NULL: a tombstone has no framing."""
-        value = _framed("a" if self.kind == UPSERT else self._change(), self.value_format)
+        told = {DEBEZIUM: self._change, CHANGELOG: self._came_or_left}.get(self.kind, lambda: "a")()
+        value = _framed(told, self.value_format)
         return f"{_framed('k', self.key_format)} AS key, {value} AS value, w AS copies{_named(self.extras)}"
 
     def _change(self) -> str:
@@ -138,6 +151,11 @@ class Envelope:
         before, after = sides
         parts = (_binary(frame.opening), before, _binary(frame.between), after, _binary(frame.closing))
         return f"concat({', '.join(parts)})"
+
+    def _came_or_left(self) -> str:
+        sides = ((self.value_format.change.came, "a"), (self.value_format.change.left, "b"))
+        framed = [f"concat({_binary(before)}, {side}, {_binary(after)})" for (before, after), side in sides]
+        return f"coalesce({', '.join(framed)})"
 
     def _columns(self, places: Sequence[int]) -> Schema:
         return tuple(self.schema[place] for place in places)

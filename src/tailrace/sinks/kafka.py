@@ -192,6 +192,8 @@ class KafkaSink:
 
     def _slots(self, delta: ZSet) -> int:
         """As many as the rows need, and at least one for each core."""
+        if self._sink.slots is not None:
+            return self._sink.slots
         needed = -(-delta.rows // self._limits.slot_rows)
         return min(max(needed, self._spark.sparkContext.defaultParallelism), self._limits.most_slots)
 
@@ -228,6 +230,8 @@ def _outlet(sink: KafkaSinkDefinition) -> Outlet:
         compression=sink.compression,
         keyed=sink.key is not None,
         key_framing=sink.key_format.framing,
+        partitioner=sink.partitioner,
+        tells_tick=sink.tells_tick,
     )
 
 

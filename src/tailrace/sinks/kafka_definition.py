@@ -8,6 +8,7 @@ from tailrace.formats.encode_contract import Encoder
 from tailrace.kafka.admin import TopicLayout
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sinks.envelope import Envelope
+from tailrace.sinks.kafka_outlet import SEAHASH
 from tailrace.types.core import Schema
 
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
@@ -30,9 +31,13 @@ class KafkaSinkDefinition:
     key: tuple[int, ...] | None
     key_format: Encoder
     value_format: Encoder
-    envelope: str  # envelope.UPSERT or envelope.DEBEZIUM
+    envelope: str  # one of envelope.UPSERT, DEBEZIUM, APPEND, CHANGELOG
     headers: int | None = None
-    partition_by: str | None = None  # see Envelope, of both
+    partition_by: str | None = None
+    timestamp: int | None = None  # see Envelope, of all three
+    partitioner: str = SEAHASH
+    tells_tick: bool = True  # in a header of each message
+    slots: int | None = None  # of a large tick; None: as many as its rows need
     compression: str = "lz4"
     topic_layout: TopicLayout = field(default_factory=TopicLayout)
     topic_refresh_seconds: float = 30.0
@@ -55,6 +60,7 @@ class KafkaSinkDefinition:
             value_format=self.value_format,
             headers=self.headers,
             partition_by=self.partition_by,
+            timestamp=self.timestamp,
         )
 
     @property

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import count, repeat
 from typing import TypeAlias
 
 import numpy as np
@@ -23,15 +23,17 @@ from tailrace.errors import TailraceError, Unavailable
 from tailrace.kafka.client import librdkafka_properties
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, reason, translate
-from tailrace.kafka.partition import seahash
+from tailrace.kafka.partition import murmur2, seahash
 from tailrace.sinks.contract import Written
 
 log = logging.getLogger(__name__)
 
 Settings: TypeAlias = Mapping[str, str | int | float | bool]
 Headers: TypeAlias = list[tuple[str, str | bytes | None]]
-Row: TypeAlias = tuple[bytes | None, bytes | None, int, Headers]
-"""Key, value, partition, headers."""
+Row: TypeAlias = tuple[bytes | None, bytes | None, int, Headers, int]
+"""Key, value, partition, headers, timestamp."""
+
+_NOW = 0  # as a timestamp: the time of sending
 
 TICK_HEADER = "materialize-timestamp"
 
@@ -55,6 +57,11 @@ _SETTINGS: Settings = {
 }
 
 
+SEAHASH, MURMUR2, FIXED, ROUND_ROBIN = "seahash", "murmur2", "fixed", "round-robin"
+"""What decides a message's partition.  Murmur2 of the key is what Kafka's Java clients do; without a key they take any
+partition, here one that the value decides."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outlet:
     """Where messages go.  Crosses to executors.  `key_framing`: bytes of a key that its partition ignores."""
@@ -65,6 +72,8 @@ class Outlet:
     compression: str
     keyed: bool
     key_framing: int
+    partitioner: str = SEAHASH
+    tells_tick: bool = True  # in a header
 
 
 class Notes:
@@ -92,6 +101,7 @@ class Sender:
     def __init__(self, outlet: Outlet, settings: Settings) -> None:
         self._outlet = outlet
         self._transactional_id = settings.get("transactional.id")
+        self._turns = count()
         self.notes = Notes()
         own: Settings = {"client.id": outlet.client_id, "compression.type": outlet.compression, **settings}
         callbacks = {"error_cb": self.notes.on_error, "on_delivery": self.notes.on_delivery}
@@ -99,14 +109,15 @@ class Sender:
         self.producer = Producer({**properties, **callbacks}, logger=log)
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
-        """Queues messages: columns `key`, `value`, `copies`, and perhaps `p` and `h` (see Envelope.extras)."""
+        """Queues messages: columns `key`, `value`, `copies`, and perhaps `p`, `h` and `t` (see Envelope.extras)."""
         keys, values, copies = (messages.column(name) for name in ("key", "value", "copies"))
         extras = set(messages.schema.names)
         numbers = self._partitions(messages, partitions)
-        headers: Iterable[Headers] = repeat([(TICK_HEADER, str(tick).encode())])
+        headers: Iterable[Headers] = repeat([(TICK_HEADER, str(tick).encode())] if self._outlet.tells_tick else [])
         if "h" in extras:
             headers = [[*ours, *_unpacked(h)] for ours, h in zip(headers, messages["h"].to_pylist(), strict=False)]
-        rows: Iterable[Row] = zip(keys.to_pylist(), values.to_pylist(), numbers, headers, strict=False)
+        times = pc.fill_null(messages["t"], _NOW).to_pylist() if "t" in extras else repeat(_NOW)
+        rows: Iterable[Row] = zip(keys.to_pylist(), values.to_pylist(), numbers, headers, times, strict=False)
         if pc.max(copies).as_py() != 1:
             rows = (row for row, count in zip(rows, copies.to_pylist(), strict=True) for _ in range(count))
         with self.guarded("writing to"):
@@ -115,11 +126,11 @@ class Sender:
 
     def _produce(self, rows: Iterable[Row]) -> None:
         produce, topic = self.producer.produce, self._outlet.topic
-        for key, value, partition, headers in rows:
+        for key, value, partition, headers, timestamp in rows:
             try:
-                produce(topic, value, key, partition, headers=headers)
+                produce(topic, value, key, partition, timestamp=timestamp, headers=headers)
             except BufferError:
-                self._produce_patiently(key, value, partition, headers)
+                self._produce_patiently(key, value, partition, headers, timestamp)
         self.producer.poll(0)
 
     def record(self, topic: str, key: str, value: str) -> None:
@@ -182,7 +193,11 @@ class Sender:
     def _partitions(self, messages: pa.RecordBatch, partitions: int) -> Iterable[int]:
         if "p" in messages.schema.names:
             hashes = messages["p"].to_numpy(zero_copy_only=False).view(np.uint64)
-        elif self._outlet.keyed:
+        elif self._outlet.partitioner == MURMUR2:
+            hashes = murmur2(messages["key" if self._outlet.keyed else "value"]).astype(np.uint64)
+        elif self._outlet.partitioner == ROUND_ROBIN:
+            return (next(self._turns) % partitions for _ in range(messages.num_rows))
+        elif self._outlet.keyed and self._outlet.partitioner == SEAHASH:
             hashes = seahash(messages["key"], self._outlet.key_framing)
         else:
             return repeat(0)
@@ -190,14 +205,16 @@ class Sender:
         return numbers
 
     def _produce_patiently(
-        self, key: bytes | None, value: bytes | None, partition: int, headers: Headers
+        self, key: bytes | None, value: bytes | None, partition: int, headers: Headers, timestamp: int
     ) -> None:
         """When the queue has room again."""
         deadline = time.monotonic() + _FULL_QUEUE_SECONDS
         while time.monotonic() < deadline:
             self.producer.poll(0.05)
             try:
-                return self.producer.produce(self._outlet.topic, value, key, partition, headers=headers)
+                return self.producer.produce(
+                    self._outlet.topic, value, key, partition, timestamp=timestamp, headers=headers
+                )
             except BufferError:
                 continue
         raise Unavailable(f'the brokers of topic "{self._outlet.topic}" take no messages')

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.formats.encode_contract import Encoder
-from tailrace.sinks.envelope import UPSERT, Envelope
+from tailrace.sinks.envelope import CHANGELOG, DEBEZIUM, Envelope
 
 
 def messages(encoded: pa.Table, envelope: Envelope, *, positive: bool) -> pa.Table:
@@ -22,11 +22,14 @@ def messages(encoded: pa.Table, envelope: Envelope, *, positive: bool) -> pa.Tab
         )
     elif envelope.key is None:
         events = _alone(_consolidated(encoded))
-    elif envelope.kind == UPSERT:
-        events = _last_words(_consolidated(encoded))
-    else:
+    elif envelope.kind == CHANGELOG:
+        events = _alone(_consolidated(encoded).sort_by("w"))  # what left comes first
+    elif envelope.kind == DEBEZIUM:
         events = _pairs(_consolidated(encoded))
-    value = events["a"] if envelope.kind == UPSERT else _changes(events, envelope.value_format)
+    else:
+        events = _last_words(_consolidated(encoded))
+    telling = {DEBEZIUM: _changes, CHANGELOG: _came_or_left}.get(envelope.kind)
+    value = events["a"] if telling is None else telling(events, envelope.value_format)
     return pa.table(
         {
             "key": _framed(events["k"], envelope.key_format),
@@ -38,7 +41,7 @@ def messages(encoded: pa.Table, envelope: Envelope, *, positive: bool) -> pa.Tab
 
 
 def _extras(rows: pa.Table) -> dict[str, pa.ChunkedArray]:
-    return {name: rows[name] for name in ("p", "h") if name in rows.column_names}
+    return {name: rows[name] for name in ("p", "h", "t") if name in rows.column_names}
 
 
 def _consolidated(encoded: pa.Table) -> pa.Table:
@@ -106,6 +109,11 @@ def _changes(events: pa.Table, format: Encoder) -> pa.ChunkedArray:
         for side in ("b", "a")
     )
     return _joined(frame.opening, before, frame.between, after, frame.closing)
+
+
+def _came_or_left(events: pa.Table, format: Encoder) -> pa.ChunkedArray:
+    came, left = format.change.came, format.change.left
+    return pc.coalesce(_joined(came[0], events["a"], came[1]), _joined(left[0], events["b"], left[1]))
 
 
 def _framed(part: pa.ChunkedArray, format: Encoder) -> pa.ChunkedArray:

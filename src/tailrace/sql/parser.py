@@ -26,6 +26,7 @@ MAX_DIGITS = 20  # of an integer: enough for uint8
 MAX_NESTING = 50  # of types and of statements in statements, so that no text exhausts the stack
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_PAIRS.values())
+_ENDING = _CLOSING | {";"}  # inside a STATEMENT SET
 _QUERY_STARTS = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "(")
 
 
@@ -39,15 +40,22 @@ class StatementText:
 
 def split(text: str) -> list[StatementText]:
     """The statements of a string, without empty ones.  Semicolons in strings and comments do not count."""
-    statements, first, last = [], None, None
+    statements, piece = [], list[Token]()
     for token in scan(text):
-        if token.kind is Kind.END or token.word == ";":
-            if first is not None and last is not None:
-                statements.append(StatementText(text[first.start : last.end], first.start))
-            first = last = None
-        else:
-            first, last = first or token, token
+        if token.kind is not Kind.END and (token.word != ";" or _is_open_set(piece)):
+            piece.append(token)
+        elif piece:
+            statements.append(StatementText(text[piece[0].start : piece[-1].end], piece[0].start))
+            piece = []
     return statements
+
+
+def _is_open_set(piece: Sequence[Token]) -> bool:
+    """Whether this is the beginning of a STATEMENT SET of Flink's: it ends with an END after a semicolon."""
+    words = [token.word for token in piece[:3]]
+    if words not in (["EXECUTE", "STATEMENT", "SET"], ["BEGIN", "STATEMENT", "SET"]):
+        return False
+    return [token.word for token in piece[-2:]] != [";", "END"]
 
 
 class Parser:
@@ -267,7 +275,7 @@ class Parser:
         while not self.at_end():
             token = self.token
             if token.kind is Kind.SYMBOL:
-                if not expected and (token.text in _CLOSING or (commas and token.text == ",")):
+                if not expected and (token.text in _ENDING or (commas and token.text == ",")):
                     break
                 self._follow(token, expected)
             elif until and not expected and last is not None and any(self.at(*words) for words in until):

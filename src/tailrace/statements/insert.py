@@ -1,19 +1,25 @@
-"""INSERT INTO table [[AS] alias] [(column,…)] { VALUES … | DEFAULT VALUES | query } [RETURNING …]."""
+"""INSERT INTO table [[AS] alias] [(column,…)] { VALUES … | DEFAULT VALUES | query } [RETURNING …].
+
+Into a Kafka table of Flink's it starts a job, which goes on for as long as rows come; `EXECUTE` may stand before it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tailrace.engine import dml
+from tailrace.catalog.items import Item
+from tailrace.engine import dml, flink_jobs
 from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.errors import NotSupported
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
+from tailrace.sql.unparse import Printer, lines
 from tailrace.statements.contract import Result
 from tailrace.types.core import Schema, SqlType
 
-STARTS = (("INSERT",),)
+STARTS = (("INSERT",), ("EXECUTE", "INSERT"))
 _RETURNING = ("RETURNING",)
 
 
@@ -28,8 +34,17 @@ class Insert:
     returning: QueryText | None = None
     columns_position: int | None = field(default=None, compare=False)
 
+    def create_sql(self, printer: Printer) -> str:
+        """Of a job."""
+        columns = f" {printer.columns(self.columns)}" if self.columns else ""
+        query = "DEFAULT VALUES" if self.query is None else printer.query(self.query)
+        return lines(f"INSERT INTO {printer.name(self.table)}{columns}", query)
+
 
 def parse(p: Parser) -> Insert:
+    p.accept("EXECUTE")
+    if p.at("INSERT", "OVERWRITE"):
+        raise NotSupported("INSERT OVERWRITE of a Kafka table not supported", position=p.position)
     p.expect("INSERT", "INTO")
     table = p.name("table name")
     alias = _alias(p)
@@ -65,11 +80,20 @@ def _at_columns(p: Parser) -> bool:
 def describe(
     statement: Insert, session: Session, parameters: Sequence[SqlType | None]
 ) -> tuple[tuple[SqlType, ...], Schema | None]:
+    if flink_jobs.is_job(session, statement):
+        return (), None
     return dml.plan_insert(session, statement, parameters).parameters, None
+
+
+def define(statement: Insert, session: Session, identity: Identity) -> Item:
+    """Of a job."""
+    return flink_jobs.item(session, statement, identity)
 
 
 def execute(statement: Insert, session: Session, arguments: Arguments) -> Result:
     if statement.returning is not None:
         raise NotSupported("INSERT ... RETURNING not yet supported", position=statement.returning.start + 1)
+    if flink_jobs.is_job(session, statement):
+        return flink_jobs.start(session, [statement])
     count = dml.insert(session, statement, arguments)
     return Result(tag=f"INSERT 0 {count}")

@@ -41,6 +41,7 @@ from tailrace.statements import (
     explain,
     grant,
     insert,
+    jobs,
     prepare,
     reset_variable,
     retain_history,
@@ -51,6 +52,7 @@ from tailrace.statements import (
     show_create,
     show_objects,
     show_variable,
+    statement_set,
     subscribe,
     transactions,
     update,
@@ -90,6 +92,7 @@ Statement: TypeAlias = (
     | insert.Insert
     | grant.Change
     | grant.Membership
+    | jobs.Jobs
     | prepare.Prepare
     | prepare.Execute
     | prepare.Deallocate
@@ -103,6 +106,7 @@ Statement: TypeAlias = (
     | show_create.ShowCreate
     | show_objects.ShowObjects
     | show_variable.ShowVariable
+    | statement_set.StatementSet
     | subscribe.Subscribe
     | transactions.TransactionStatement
     | update.Update
@@ -152,6 +156,7 @@ MODULES: tuple[StatementModule, ...] = (
     explain,
     grant,
     insert,
+    jobs,
     prepare,
     reset_variable,
     retain_history,
@@ -162,6 +167,7 @@ MODULES: tuple[StatementModule, ...] = (
     show_create,
     show_objects,
     show_variable,
+    statement_set,
     subscribe,
     transactions,
     update,

@@ -1,9 +1,13 @@
-"""SET [SESSION | LOCAL] variable {= | TO} value,… | DEFAULT, and PostgreSQL's older spellings of some."""
+"""SET [SESSION | LOCAL] variable {= | TO} value,… | DEFAULT, and PostgreSQL's older spellings of some.
+
+SET 'key' = 'value' is Flink's: its keys are kept as they are, and some mean something here (docs/flink.md).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tailrace.engine import flink_settings
 from tailrace.engine.context import Arguments, Session
 from tailrace.sql.lexer import Kind
 from tailrace.sql.parser import Parser
@@ -26,11 +30,16 @@ class SetVariable:
     variable: str
     values: tuple[str, ...] | None
     local: bool = False
+    of_flink: bool = False
     position: int | None = field(default=None, compare=False)
 
 
 def parse(p: Parser) -> SetVariable:
     p.expect("SET")
+    if p.token.kind is Kind.STRING:
+        position, key = p.position, p.string()
+        p.expect("=")
+        return SetVariable(variable=key, values=(p.string(),), of_flink=True, position=position)
     local = _scope(p)
     position = p.position
     aliased = any(p.at(*words) for words in _ALIASES)
@@ -87,7 +96,9 @@ def isolation_level(p: Parser) -> str:
 
 
 def execute(statement: SetVariable, session: Session, arguments: Arguments) -> Result:
-    if statement.values is None:
+    if statement.of_flink:
+        flink_settings.put(session, statement.variable, ", ".join(statement.values or ()))
+    elif statement.values is None:
         session.variables.reset(statement.variable)
     else:
         session.set_variable(statement.variable, ", ".join(statement.values))
