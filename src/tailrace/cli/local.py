@@ -18,6 +18,8 @@ def add_parser(subparsers: "Subparsers") -> None:
     verbs = local.add_subparsers(dest="verb", required=True, metavar="VERB")
     up = verbs.add_parser("up", help="start a Kafka broker and a schema registry, and keep them until Ctrl-C")
     up.add_argument("--no-registry", action="store_true", help="leave out the schema registry")
+    for name in ("postgres", "redis", "s3"):
+        up.add_argument(f"--{name}", action="store_true", help=f"also start {name.capitalize()}")
     up.set_defaults(run=run)
     send = verbs.add_parser("send", help="send each line of standard input as a message; makes the topic if need be")
     read = verbs.add_parser("read", help="print the committed messages of a topic: key, tab, value")
@@ -49,19 +51,24 @@ def run_read(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     """Start the stack, say where it is, wait for Ctrl-C or SIGTERM, and stop it."""
     # Here, as it brings in the Kafka client, which `tailrace --help` does without.
+    from tailrace.testing.postgres import Postgres
+    from tailrace.testing.redis import Redis
+    from tailrace.testing.registry import Registry
+    from tailrace.testing.s3 import S3
     from tailrace.testing.stack import LocalStack
 
     console = Console()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    stack = LocalStack(registry=not args.no_registry)
+    wanted = {Registry: not args.no_registry, Postgres: args.postgres, Redis: args.redis, S3: args.s3}
+    stack = LocalStack(*(kind() for kind, is_wanted in wanted.items() if is_wanted))
     try:
         with console.status("starting the local stack"):
             stack.start(lambda line: console.print(f"[green]up[/] {line}", highlight=False))
-        console.print("\nIn psql:", highlight=False)
-        connection = f"BROKER '{stack.broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT"
-        console.print(f"  CREATE CONNECTION broker TO KAFKA ({connection});\n", highlight=False, soft_wrap=True)
+        console.print("\nIn psql:\n", highlight=False)
+        for statement in stack.statements():
+            console.print(f"{statement}\n", highlight=False, markup=False, soft_wrap=True)
         console.print("[bold]Ready.[/] Everything is temporary and goes away with this process: Ctrl-C.")
         ended.wait()
     finally:
