@@ -63,7 +63,8 @@ def test_a_value_comes_back_as_it_was_given(connection: psycopg.Connection, rela
 def test_its_text_is_what_is_shown_and_reads_back_as_the_same(connection: psycopg.Connection) -> None:
     texts = ", ".join(f"{name}::text" for name in _COLUMNS)
     assert _rows(connection, f"SELECT {texts} FROM held ORDER BY id") == _expected()
-    readable = {n: t for n, t in zip(_COLUMNS, VALUES, strict=True) if not t.startswith("map")}
+    pairs = zip(_COLUMNS, VALUES, strict=True)
+    readable = {name: type for name, type in pairs if not type.startswith("map") and "[][]" not in type}
     same = ", ".join(f"{name}::text::{type} = {name}" for name, type in readable.items())
     assert _rows(connection, f"SELECT {same} FROM held WHERE id < 2") == [("t",) * len(readable)] * 2
 
@@ -71,8 +72,8 @@ def test_its_text_is_what_is_shown_and_reads_back_as_the_same(connection: psycop
 def test_equal_values_are_one_group(connection: psycopg.Connection) -> None:
     groupable = [n for n, t in zip(_COLUMNS, VALUES, strict=True) if not t.startswith("map")]
     names = ", ".join(groupable)
-    query = f"SELECT {names}, count(*) FROM (SELECT * FROM held UNION ALL SELECT * FROM held_too) both GROUP BY {names}"
-    found = _rows(connection, query)
+    twice = "SELECT * FROM held UNION ALL SELECT * FROM held_too"
+    found = _rows(connection, f"SELECT {names}, count(*) FROM ({twice}) t GROUP BY {names}")
     assert len(found) == 3
     assert {row[-1] for row in found} == {"2"}
 

@@ -204,11 +204,11 @@ public final class Times {
             found.micros += (word.equals("pm") ? (hour < 12 ? 12 : 0) : hour == 12 ? -12 : 0) * 3600 * SECOND;
         } else if (word.equals("bc") || word.equals("ad")) {
             found.before = word.equals("bc");
-        } else if (MONTHS.contains(three) && isName(word, true)) {
+        } else if (MONTHS.contains(three) && isName(word)) {
             found.month = MONTHS.indexOf(three) + 1;
         } else if (word.equals("t") && found.micros < 0) {
             return; // between a date and a time
-        } else if (!(DAYS.contains(three) && isName(word, false))) {
+        } else if (!(DAYS.contains(three) && isName(word))) {
             if (found.micros < 0) {
                 throw invalid(kind, text);
             }
@@ -224,7 +224,7 @@ public final class Times {
             + "october,november,december,monday,tuesday,wednesday,thursday,friday,saturday,sunday,sept,tues,wednes,thur,"
             + "thurs").split(","));
 
-    private static boolean isName(String word, boolean month) {
+    private static boolean isName(String word) {
         return word.length() == 3 || LONG_NAMES.contains(word);
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tailrace.errors import GroupingFailure, NotSupported, SyntaxFailure, UnknownFunction
+from tailrace.errors import DataError, GroupingFailure, NotSupported, SyntaxFailure, UnknownFunction
 from tailrace.plan.bind_contract import Binder
 from tailrace.plan.bind_windows import frame_text, named_window
 from tailrace.plan.build import call, canonical, is_null, negation
@@ -186,6 +186,11 @@ class Calls(Binder):
                 f"cannot determine type of empty {word.lower()}",
                 hint=f"Explicitly cast to the desired type, for example {word}[]::{_example(word)}.",
                 sqlstate="42P18",
+            )
+        inner = {len(e.expressions) for e in node.expressions if isinstance(e, exp.Anonymous) and e.name == "array[]"}
+        if node.name == "array[]" and len(inner) > 1:
+            raise DataError(
+                "multidimensional arrays must have array expressions with matching dimensions", sqlstate="2202E"
             )
         values = self.unified([self.bind(e) for e in node.expressions], word)
         return self.function(node.name, [self.context.settled(v) for v in values])

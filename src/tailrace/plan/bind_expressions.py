@@ -288,6 +288,7 @@ _HANDLERS: dict[type, Callable[[Any, Any], Expression]] = {
     exp.Like: ExpressionBinder.like,
     exp.ILike: ExpressionBinder.like,
     exp.SimilarTo: ExpressionBinder.similar,
+    exp.Overlaps: ExpressionBinder.overlaps,
     exp.Any: ExpressionBinder.quantified,
     exp.All: ExpressionBinder.quantified,
     exp.Anonymous: ExpressionBinder.call,

@@ -26,6 +26,7 @@ from tailrace.types.core import (
     BOOLEAN,
     DATE,
     INTEGER,
+    INTERVAL,
     JSONB,
     MZ_TIMESTAMP,
     NUMERIC,
@@ -220,6 +221,25 @@ class Operators(Binder):
         mark = self.bind(escape) if escape is not None else Literal(text="\\", type=TEXT)
         matches = self.function("similar to", [self.bind(node.this), pattern, mark])
         return negation(matches) if node.args.get("negate") else matches
+
+    def overlaps(self, node: exp.Overlaps) -> Expression:
+        """Of two spans, each from a start to an end or of a length, the later one begins within the other."""
+        spans = [self._span(side) for side in (node.this, node.expression)]
+        (start, end), (other_start, other_end) = spans
+        branches = (
+            (self.operation(">", [start, other_start]), self.operation("<", [start, other_end])),
+            (self.operation("<", [start, other_start]), self.operation("<", [other_start, end])),
+        )
+        return Case(branches=branches, otherwise=self.operation("=", [start, other_start]), type=BOOLEAN)
+
+    def _span(self, node: exp.Expr) -> tuple[Expression, Expression]:
+        if not (isinstance(node, exp.Tuple) and len(node.expressions) == 2):
+            raise SyntaxFailure("wrong number of parameters on a side of OVERLAPS expression")
+        start, end = (self.bind(each) for each in node.expressions)
+        if end.type == INTERVAL:
+            end = self.operation("+", [start, end])
+        low, high = self.unified([start, end], "OVERLAPS")
+        return call("least", (low, high), low.type), call("greatest", (low, high), low.type)
 
     def quantified(self, node: exp.Any | exp.All) -> Expression:
         """`x = ANY (…)`, `x <> ALL (…)`: of a subquery or of an array's elements."""

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast as cast_type
 
-from tailrace.plan.coercion import cast
-from tailrace.plan.expressions import Expression, Parameter, Ref
+from tailrace.plan.coercion import FLOATS, cast
+from tailrace.plan.expressions import Expression, Literal, Parameter, Ref
 from tailrace.plan.names import Names
 from tailrace.plan.nodes import Node
 from tailrace.plan.scope import Scope
-from tailrace.types.core import TEXT, UNKNOWN, SqlType
+from tailrace.types.core import NUMERIC, TEXT, UNKNOWN, SqlType
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,8 +58,13 @@ class Context:
         return targets
 
     def aimed(self, expression: Expression, place: int, targets: tuple[SqlType, ...]) -> Expression:
-        """A constant or parameter of unknown type as the type of the column that it goes into."""
-        if expression.type == UNKNOWN and place < len(targets):
+        """A constant or parameter of unknown type as the type of the column that it goes into; so is 1e20, which is
+        too large for a numeric of ours, as a float.
+        """
+        if place >= len(targets):
+            return expression
+        is_number = isinstance(expression, Literal) and expression.type == NUMERIC and targets[place] in FLOATS
+        if expression.type == UNKNOWN or is_number:
             return self.coerce(expression, targets[place])
         return expression
 

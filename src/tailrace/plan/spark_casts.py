@@ -186,7 +186,8 @@ def _other(value: str, source: SqlType, target: SqlType) -> str:
             return f"pmod({value}.micros, {_DAY})"
         return f"pmod({micros(value)}, {_DAY})"
     if one == TIME and other == INTERVAL:
-        return f"named_struct('months', 0, 'days', 0, 'micros', {value})"
+        span = f"named_struct('months', 0, 'days', 0, 'micros', {value})"
+        return f"CAST(CASE WHEN {value} IS NOT NULL THEN {span} END AS {spark_type(INTERVAL)})"
     if one == MZ_TIMESTAMP and other in (TIMESTAMP, TIMESTAMPTZ):
         return f"CAST(timestamp_millis({value}) AS {spark_type(target)})"
     if other == MZ_TIMESTAMP and one in (TIMESTAMP, TIMESTAMPTZ, DATE):

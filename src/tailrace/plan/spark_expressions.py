@@ -25,6 +25,7 @@ from tailrace.plan.functions.entry import rendered
 from tailrace.plan.functions.registry import by_id
 from tailrace.plan.spark_casts import spark_cast
 from tailrace.plan.spark_literals import spark_literal
+from tailrace.types.core import ArrayOf, ListOf
 
 if TYPE_CHECKING:
     from tailrace.plan.nodes import Node
@@ -85,4 +86,7 @@ class Environment:
 
     def order(self, order: Order) -> str:
         direction = "DESC" if order.descending else "ASC"
-        return f"{self.render(order.by)} {direction} NULLS {'FIRST' if order.nulls_first else 'LAST'}"
+        by = self.render(order.by)
+        if isinstance(order.by.type, ArrayOf | ListOf):  # a NULL in it is larger than any value; to Spark it is smaller
+            by = f"transform({by}, e -> struct(e IS NULL, e))"
+        return f"{by} {direction} NULLS {'FIRST' if order.nulls_first else 'LAST'}"

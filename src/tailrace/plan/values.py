@@ -61,7 +61,10 @@ def parse_value(text: str, type: SqlType) -> Any:
         case TimestampTz(precision=precision):
             return timestamp_value(text, "timestamp with time zone", precision, zoned=True)
         case ListOf(element=element) | ArrayOf(element=element):
-            return array_value(text, str(type), lambda part: parse_value(part, element), _braced(element))
+            values = array_value(text, str(type), lambda part: parse_value(part, element), _braced(element))
+            if isinstance(element, ArrayOf) and len({None if v is None else len(v) for v in values}) > 1:
+                raise InvalidText(f'malformed array literal: "{text}"')
+            return values
         case MapOf(value=value):
             return map_value(text, str(type), lambda part: parse_value(part, value))
         case Record(fields=fields):

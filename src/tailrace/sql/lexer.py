@@ -82,6 +82,7 @@ _TOKEN = re.compile(
     | (?P<open>(?:[eExXbB]|[uU]&)?'|"|`)
     | (?P<dollar>\$(?:[^\W\d]\w*)?\$)
     | (?P<parameter>\$[0-9]+)
+    | (?P<based>0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|[0-9]+(?:_[0-9]+)+)
     | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<word>[^\W\d][\w$]*)
     | (?P<symbol>::|:=|[()\[\]{},;.:])
@@ -122,7 +123,7 @@ def _tokens(text: str, offset: int) -> Iterator[Token]:
             if name == "operator":
                 end = at + len(_operator(match.group()))
             yield _token(name, text[at:end], offset + at, offset + end)
-            if name == "number":
+            if name in ("number", "based"):
                 _check_number_ends(text, end, offset)
         at = end
 
@@ -145,6 +146,8 @@ def _token(name: str, text: str, start: int, end: int) -> Token:
             return Token(Kind.BITS, text, text[2:-1], start, end)
         case "number":
             return Token(Kind.NUMBER, text, text, start, end)
+        case "based":
+            return Token(Kind.NUMBER, text, str(whole_number(text)), start, end)
         case "parameter":
             return Token(Kind.PARAMETER, text, text[1:], start, end)
         case _:
@@ -190,6 +193,12 @@ def _operator(run: str) -> str:
         while len(run) > 1 and run[-1] in "+-":
             run = run[:-1]
     return run
+
+
+def whole_number(text: str) -> int:
+    """`1_000`, `0x1F`, `0o17`, `0b101`."""
+    base = {"x": 16, "o": 8, "b": 2}.get(text[1:2].lower(), 10)
+    return int(text[2:].lstrip("_") if base != 10 else text, base)
 
 
 def _check_number_ends(text: str, end: int, offset: int) -> None:

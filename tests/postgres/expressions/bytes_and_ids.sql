@@ -36,7 +36,6 @@ x.y.z FROM (VALUES (1)) x(y)
 x.y FROM (VALUES (1)) x(y)
 X.Y FROM (VALUES (1)) x(y)
 "X" FROM (VALUES (1)) x("X")
-x FROM (VALUES (1)) x("X")
 y FROM (VALUES (1)) a(y), (VALUES (2)) b(y)
 * FROM nosuchtable
 1 FROM (VALUES (1)) a(x) GROUP BY x HAVING y > 1

@@ -193,3 +193,10 @@ current_date > '2020-01-01'
 current_timestamp > '2020-01-01'
 localtimestamp > '2020-01-01'
 clock_timestamp() > '2020-01-01'
+('2024-01-01'::date, '2024-02-01'::date) OVERLAPS ('2024-01-15'::date, '2024-03-01'::date)
+('2024-01-01'::date, '2024-02-01'::date) OVERLAPS ('2024-02-01'::date, '2024-03-01'::date)
+('2024-01-01'::date, interval '10 days') OVERLAPS ('2024-01-05'::date, interval '1 day')
+('2024-02-01'::date, '2024-01-01'::date) OVERLAPS ('2024-01-15'::date, '2024-01-15'::date)
+make_interval(days => 10, hours => 5)
+make_interval(1, secs => 1.5)
+make_interval()

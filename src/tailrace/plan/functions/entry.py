@@ -14,9 +14,11 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from tailrace.plan.expressions import Call, Expression
+from tailrace.plan.functions.let import let
 from tailrace.plan.parse import parse_type
 from tailrace.plan.type_names import resolve_type
-from tailrace.types.core import ArrayOf, ListOf, MapOf, Scalar, SqlType
+from tailrace.types.core import INTERVAL, ArrayOf, ListOf, MapOf, Scalar, SqlType
+from tailrace.types.spark import spark_type
 
 Render: TypeAlias = Callable[[Expression], str]
 """Turns an argument into Spark text."""
@@ -114,11 +116,20 @@ def substituted(type: SqlType, variable: SqlType) -> SqlType:
             return variable if type == VARIABLE else type
 
 
+def _null_of_nulls(struct: str) -> str:
+    """An interval; where Spark would make a struct of NULLs, NULL."""
+    if not struct.startswith("named_struct("):
+        return struct
+    known = " AND ".join(f"{{i}}.{part} IS NOT NULL" for part in ("months", "days", "micros"))
+    return let({"i": struct}, f"CASE WHEN {known} THEN {{i}} END")
+
+
 def rendered(spark: SparkText, call: Call, render: Render) -> str:
     """The Spark text of a call."""
-    if isinstance(spark, str):
-        return spark.format(*(render(argument) for argument in call.arguments))
-    return spark(call, render)
+    text = spark.format(*map(render, call.arguments)) if isinstance(spark, str) else spark(call, render)
+    if call.type == INTERVAL and call.nullable and "named_struct(" in text:
+        return f"CAST({_null_of_nulls(text)} AS {spark_type(INTERVAL)})"  # each field of it may be NULL
+    return text
 
 
 def joined(template: str, separator: str) -> Callable[[Call, Render], str]:

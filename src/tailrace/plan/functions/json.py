@@ -82,7 +82,7 @@ def _json(call: Call, render: Render) -> str:
 
 _TYPEOF = (
     "CASE left(ltrim({0}), 1) WHEN '{{' THEN 'object' WHEN '[' THEN 'array' WHEN '\"' THEN 'string'"
-    " WHEN 't' THEN 'boolean' WHEN 'f' THEN 'boolean' WHEN 'n' THEN 'null' ELSE 'number' END"
+    " WHEN 't' THEN 'boolean' WHEN 'f' THEN 'boolean' WHEN 'n' THEN 'null' ELSE nvl2({0}, 'number', NULL) END"
 )
 
 FUNCTIONS = (

@@ -125,6 +125,7 @@ def _shortened(call: Call, render: Render) -> str:
     return f"CASE WHEN {count} NOT BETWEEN 0 AND cardinality({array}) THEN {wrong} ELSE {kept} END"
 
 
+_CONTAINS = "CASE WHEN {whole} IS NOT NULL THEN forall({part}, e -> coalesce(array_contains({whole}, e), false)) END"
 _JOINED = "CASE WHEN {0} IS NULL THEN {1} WHEN {1} IS NULL THEN {0} ELSE concat({0}, {1}) END"
 
 FUNCTIONS = (
@@ -177,7 +178,7 @@ FUNCTIONS = (
     function("list_append(T list, T) -> T list", "array_append({0}, {1})"),
     function("list_cat(T list, T list) -> T list", "concat({0}, {1})"),
     # NULL equals nothing, itself included.
-    function("@>(T[], T[]) -> boolean", "(forall({1}, e -> coalesce(array_contains({0}, e), false)))"),
-    function("<@(T[], T[]) -> boolean", "(forall({0}, e -> coalesce(array_contains({1}, e), false)))"),
-    function("&&(T[], T[]) -> boolean", "(exists({0}, e -> coalesce(array_contains({1}, e), false)))"),
+    function("@>(T[], T[]) -> boolean", _CONTAINS.format(whole="{0}", part="{1}")),
+    function("<@(T[], T[]) -> boolean", _CONTAINS.format(whole="{1}", part="{0}")),
+    function("&&(T[], T[]) -> boolean", _CONTAINS.replace("forall", "exists").format(whole="{1}", part="{0}")),
 )

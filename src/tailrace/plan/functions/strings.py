@@ -32,8 +32,12 @@ def substring(call: Call, render: Render) -> str:
 def _character(call: Call, render: Render) -> str:
     """Of any code point; Spark's chr counts modulo 256."""
     none = raising("54000", "null character not permitted")
+    negative = raising("22023", "character number must be positive")
+    large = raising("54000", "requested character too large for encoding: {}", "CAST({x} AS string)")
     text = "decode(unhex(lpad(hex({x}), 8, '0')), 'UTF-32')"
-    return let({"x": render(call.arguments[0])}, f"CASE WHEN {{x}} = 0 THEN {none} ELSE {text} END")
+    errors = f"WHEN {{x}} = 0 THEN {none} WHEN {{x}} < 0 THEN {negative} WHEN {{x}} > 1114111 THEN {large}"
+    body = f"CASE {errors} ELSE {text} END"
+    return let({"x": render(call.arguments[0])}, body)
 
 
 def _split_part(call: Call, render: Render) -> str:

@@ -214,9 +214,8 @@ def _age(call: Call, render: Render) -> str:
 
 
 def _made(call: Call, render: Render) -> str:
-    """make_interval: years, months, weeks, days, hours, minutes, seconds; those not given are 0."""
-    parts = [render(argument) for argument in call.arguments] + ["0"] * (7 - len(call.arguments))
-    years, months, weeks, days, hours, minutes, seconds = parts
+    """make_interval."""
+    years, months, weeks, days, hours, minutes, seconds = (render(argument) for argument in call.arguments)
     clock = f"{hours} * 3600000000L + {minutes} * 60000000L + CAST(rint(CAST({seconds} AS double) * 1000000) AS bigint)"
     return f"named_struct('months', {years} * 12 + {months}, 'days', {weeks} * 7 + {days}, 'micros', {clock})"
 
@@ -325,7 +324,6 @@ FUNCTIONS = (
     function(
         "to_char(interval, text) -> text", "tailrace_span_text({0}.months, {0}.days, {0}.micros, {1})"
     ),
-    *(function(f"make_interval({', '.join(['integer'] * n)}) -> interval", _made) for n in range(1, 7)),
     function(f"make_interval({'integer, ' * 6}double precision) -> interval", _made),
     function("make_time(integer, integer, double precision) -> time", _made_time),
     function(

@@ -192,10 +192,32 @@ def _overlay(cursor: Cursor) -> exp.Expr | None:
     return exp.Anonymous(this="overlay", expressions=arguments)
 
 
+_INTERVAL_PARTS = ("years", "months", "weeks", "days", "hours", "mins", "secs")
+
+
+def _make_interval(cursor: Cursor) -> exp.Expr | None:
+    """`make_interval(1, days => 10)`: what is not named comes first, what is not given is 0."""
+    given: dict[str, exp.Expr] = {}
+    while not cursor.is_operator(")"):
+        name = _INTERVAL_PARTS[min(len(given), len(_INTERVAL_PARTS) - 1)]
+        if cursor.token.kind == "word" and cursor.ahead().text == "=>":
+            name = cursor.next().text
+            cursor.next()
+        if name not in _INTERVAL_PARTS or name in given:
+            cursor.fail(" or ".join(part for part in _INTERVAL_PARTS if part not in given))
+        given[name] = parse_expression(cursor)
+        if not cursor.take_operator(","):
+            break
+    zero = exp.Literal.number("0")
+    values = [given.get(part, zero.copy()) for part in _INTERVAL_PARTS]
+    return exp.Anonymous(this="make_interval", expressions=values)
+
+
 _SPECIAL: dict[str, Callable[[Cursor], exp.Expr | None]] = {
     "extract": _extract,
     "position": _position,
     "substring": _substring,
     "trim": _trim,
     "overlay": _overlay,
+    "make_interval": _make_interval,
 }

@@ -169,7 +169,7 @@ def _is(cursor: Cursor, left: exp.Expr) -> exp.Expr:
 
 
 def _range(cursor: Cursor, left: exp.Expr) -> exp.Expr | None:
-    """BETWEEN, IN, LIKE, ILIKE and SIMILAR TO, each possibly after NOT."""
+    """BETWEEN, IN, LIKE, ILIKE and SIMILAR TO, each possibly after NOT; and OVERLAPS."""
     token = cursor.token
     place = cursor.mark()
     negate = cursor.take_word("not") is not None
@@ -179,6 +179,8 @@ def _range(cursor: Cursor, left: exp.Expr) -> exp.Expr | None:
         cursor.expect_word("and")
         high = parse_expression(cursor, RANGE + 1)
         return located(exp.Between(this=left, low=low, high=high, symmetric=symmetric, negate=negate), token)
+    if isinstance(left, exp.Tuple) and not negate and cursor.take_word("overlaps"):
+        return located(exp.Overlaps(this=left, expression=parse_expression(cursor, RANGE + 1)), token)
     if cursor.take_word("in"):
         return located(_in(cursor, left, negate), token)
     if cursor.is_one_of("like", "ilike"):

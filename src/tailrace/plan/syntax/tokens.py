@@ -47,6 +47,7 @@ _PUNCTUATION = {
 }  # fmt: skip
 _JOINED = {("!", "~"), ("!", "~*"), ("!", "~~"), ("!", "~~*"), ("<", "<"), (">", ">"), ("|", "|/")}
 _WORD = re.compile(r"[^\W\d][\w$]*")
+_BASED = re.compile(r"0x(?:_?[0-9a-f])+|0o(?:_?[0-7])+|0b(?:_?[01])+|\d+(?:_\d+)+", re.IGNORECASE)
 
 
 def tokenize(text: str, offset: int = 0) -> list[Token]:
@@ -70,6 +71,8 @@ def _parts(token: SqlglotToken, text: str, offset: int) -> Iterator[Token]:
     elif token.token_type in _STRINGS:
         content = _unicode(token.text) if token.token_type == TokenType.UNICODE_STRING else token.text
         yield Token("string", content, position, end + offset)
+    elif _BASED.fullmatch(source):
+        yield Token("number", _whole(source), position, end + offset)
     elif token.token_type == TokenType.NUMBER:
         yield Token("number", token.text, position, end + offset)
     elif _WORD.match(source):
@@ -79,13 +82,22 @@ def _parts(token: SqlglotToken, text: str, offset: int) -> Iterator[Token]:
         yield Token("operator", token.text, position, end + offset)
 
 
+def _whole(source: str) -> str:
+    """`1_000`, `0x1F`, `0o17` and `0b101` in plain digits."""
+    digits = source.replace("_", "")
+    return str(int(digits, 10 if digits.isdigit() else 0))
+
+
 def _joined(tokens: Iterator[Token]) -> Iterator[Token]:
-    """`!` `~` as `!~`, `<` `<` as `<<`, `$` `1` as a parameter, where they touch."""
+    """`!` `~` as `!~`, `<` `<` as `<<`, `$` `1` as a parameter, `0` `x1f` as a number, where they touch."""
     held: Token | None = None
     for token in tokens:
         if held is not None and held.end + 1 == token.position:
             if held.text == "$" and token.kind == "number":
                 held = Token("parameter", token.text, held.position, token.end)
+                continue
+            if held.kind == "number" and _BASED.fullmatch(held.text + token.text):
+                held = Token("number", _whole(held.text + token.text), held.position, token.end)
                 continue
             if held.kind == "operator" and (held.text, token.text) in _JOINED:
                 held = Token("operator", held.text + token.text, held.position, token.end)
