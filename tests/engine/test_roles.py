@@ -87,6 +87,25 @@ def test_an_old_password_is_worth_nothing(clerk: tuple[str, psycopg.Connection],
     assert connect(name, "ink").execute("SHOW is_superuser").fetchone() == ("off",)
 
 
+def test_a_connection_is_not_for_everybody_to_use(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+) -> None:
+    name, connection = clerk
+    boss.execute(f"CREATE SECRET s_{table} AS 'x'".encode())
+    options = f"ACCESS KEY ID = 'k', SECRET ACCESS KEY = SECRET s_{table}, REGION = 'us'"
+    boss.execute(f"CREATE CONNECTION c_{table} TO AWS ({options}) WITH (VALIDATE = false)".encode())
+    boss.execute(f"GRANT SELECT ON {table} TO {name}".encode())
+    for statement in (
+        f"VALIDATE CONNECTION c_{table}",
+        f"COPY {table} TO 's3://b/p' WITH (AWS CONNECTION = c_{table}, FORMAT = 'csv')",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for CONNECTION"):
+            connection.execute(statement.encode())
+    row = boss.execute("SELECT access_key_id, secret_access_key_secret_id FROM mz_internal.mz_aws_connections")
+    [(key, secret)] = row.fetchall()
+    assert (key, secret) == ("k", boss.execute(f"SELECT id FROM mz_secrets WHERE name = 's_{table}'").fetchone()[0])
+
+
 def test_what_was_not_granted_is_denied(
     boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
 ) -> None:
@@ -158,7 +177,12 @@ def test_who_makes_something_owns_it(boss: psycopg.Connection, clerk: tuple[str,
     assert connection.execute(f"SELECT k FROM of_{name}".encode()).fetchall() == [(1,)]
     with pytest.raises(psycopg.errors.DependentObjectsStillExist):
         boss.execute(f"DROP ROLE {name}".encode())
-    connection.execute(f"DROP TABLE of_{name}".encode())
+    owner = "SELECT r.name FROM mz_tables t JOIN mz_roles r ON r.id = t.owner_id WHERE t.name ="
+    assert boss.execute(f"{owner} 'of_{name}'".encode()).fetchall() == [(name,)]
+    boss.execute(f"ALTER TABLE of_{name} OWNER TO materialize".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(f"DROP TABLE of_{name}".encode())
+    boss.execute(f"DROP TABLE of_{name}".encode())
     boss.execute(f"DROP ROLE {name}".encode())
 
 

@@ -11,6 +11,7 @@ from tailrace.catalog.items import Item
 from tailrace.engine import aws
 from tailrace.engine.asking import answers, settled
 from tailrace.engine.contents import reading, text_of
+from tailrace.engine.privileges import use
 from tailrace.engine.queries import collect, columns_of
 from tailrace.errors import InvalidOption, NotSupported, SqlError, TypeMismatch
 from tailrace.formats import parquet_columns
@@ -68,7 +69,7 @@ def _connection(session: EngineSession, statement: CopyTo) -> Item:
     name = statement.options.get(copy.AWS_CONNECTION)
     if name is None:
         raise InvalidOption("AWS CONNECTION is required for COPY ... TO <expr>")
-    return session.resolve(name, "connection")
+    return use(session, name)
 
 
 def _bound(session: EngineSession, statement: CopyTo) -> BoundQuery:

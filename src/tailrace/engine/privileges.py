@@ -27,6 +27,13 @@ def require(session: EngineSession, privilege: str, item: Item) -> None:
     )
 
 
+def use(session: EngineSession, name: Name) -> Item:
+    """A connection, to reach something with it."""
+    item = session.resolve(name, "connection")
+    require(session, "USAGE", item)
+    return item
+
+
 def require_owner(session: EngineSession, item: Item) -> None:
     if not session.engine.role_store.owns(session.role, item.id):
         raise PermissionDenied(f"must be owner of {item.kind.upper()} {item.name}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tailrace.engine import renaming
 from tailrace.engine.context import Arguments, Session
-from tailrace.errors import NotSupported, SqlError, UnknownObject
+from tailrace.errors import SqlError, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -70,8 +70,6 @@ def common(p: Parser, target: Target) -> Rename | AlterOwner | None:
 
 def execute(statement: Rename | AlterOwner, session: Session, arguments: Arguments) -> Result:
     kind = statement.kind.upper()
-    if isinstance(statement, AlterOwner):
-        raise NotSupported(f"ALTER {kind} ... OWNER TO not yet supported")
     tag = Result(tag=f"ALTER {kind}")
     try:
         item = session.resolve(statement.name, str(statement.kind))
@@ -82,5 +80,8 @@ def execute(statement: Rename | AlterOwner, session: Session, arguments: Argumen
         return tag
     if item.id.startswith("s"):
         raise SqlError(f"system item '{item.name}' cannot be modified", sqlstate="42501")
-    renaming.rename(session, item, statement.to)
+    if isinstance(statement, AlterOwner):
+        session.engine.role_store.own(item.id, session.engine.role_store.get(statement.role))
+    else:
+        renaming.rename(session, item, statement.to)
     return tag

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tailrace.engine import connections
 from tailrace.engine.context import Arguments, Session
+from tailrace.engine.privileges import use
 from tailrace.sql.names import Name
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -24,5 +25,5 @@ def parse(p: Parser) -> ValidateConnection:
 
 
 def execute(statement: ValidateConnection, session: Session, arguments: Arguments) -> Result:
-    connections.validate(session.engine, session.resolve(statement.name, "connection"))
+    connections.validate(session.engine, use(session, statement.name))
     return Result(tag="VALIDATE CONNECTION")

@@ -33,6 +33,10 @@ CLUSTER_ID = "u1"
 PRIVILEGES = ["u1=arwdUCRBNP/u1"]
 
 
+def owner_id(session: EngineSession, item: Item) -> str:
+    return "s1" if item.id.startswith("s") else session.engine.role_store.owner(item.id)
+
+
 def cluster_id(item: Item) -> str | None:
     return None if item.cluster is None else CLUSTER_ID
 
@@ -87,7 +91,7 @@ def _objects(*kinds: str) -> Callable[[EngineSession], Rows]:
         for item in session.engine.catalog.of_kind(*kinds):
             type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
             names = (item.id, item_oid(item), schema_id(item), item.name.item)
-            yield *names, type, OWNER_ID, cluster_id(item), PRIVILEGES
+            yield *names, type, owner_id(session, item), cluster_id(item), PRIVILEGES
 
     return rows
 
@@ -103,7 +107,7 @@ def _tables(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("table", "system table"):
         sql = item.create_sql or None
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, OWNER_ID, PRIVILEGES),
+            *(item.id, item_oid(item), schema_id(item), item.name.item, owner_id(session, item), PRIVILEGES),
             *(sql, redacted(session, item), item.facts.get("source")),
         )
 
@@ -111,30 +115,30 @@ def _tables(session: EngineSession) -> Rows:
 def _views(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("view"):
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, definition(item), OWNER_ID, PRIVILEGES),
-            *(item.create_sql, redacted(session, item)),
+            *(item.id, item_oid(item), schema_id(item), item.name.item, definition(item)),
+            *(owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
         )
 
 
 def _materialized_views(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("materialized view"):
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, CLUSTER_ID, definition(item), OWNER_ID),
-            *(PRIVILEGES, item.create_sql, redacted(session, item)),
+            *(item.id, item_oid(item), schema_id(item), item.name.item, CLUSTER_ID, definition(item)),
+            *(owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
         )
 
 
 def _indexes(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("index"):
         on = next(iter(sorted(item.depends_on)), None)
-        names = (item.id, item_oid(item), item.name.item, on, CLUSTER_ID, OWNER_ID)
+        names = (item.id, item_oid(item), item.name.item, on, CLUSTER_ID, owner_id(session, item))
         yield (*names, item.create_sql, redacted(session, item))
 
 
 def _connections(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("connection"):
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, connection_type(item), OWNER_ID),
+            *(item.id, item_oid(item), schema_id(item), item.name.item, connection_type(item), owner_id(session, item)),
             *(PRIVILEGES, item.create_sql, redacted(session, item)),
         )
 
@@ -149,7 +153,7 @@ def _kafka_connections(session: EngineSession) -> Rows:
 
 def _secrets(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("secret"):
-        yield item.id, item_oid(item), schema_id(item), item.name.item, OWNER_ID, PRIVILEGES
+        yield item.id, item_oid(item), schema_id(item), item.name.item, owner_id(session, item), PRIVILEGES
 
 
 def _sources(session: EngineSession) -> Rows:
@@ -163,7 +167,7 @@ def _sources(session: EngineSession) -> Rows:
             *(connection_id(session, getattr(item.statement, "origin", None)), None),
             *((envelope or "none").lower().split()[0] if is_main else "none",),
             *(format_name(getattr(formats, "key", None)), format_name(getattr(formats, "value", None))),
-            *(cluster_id(item), OWNER_ID, PRIVILEGES, item.create_sql or None, redacted(session, item)),
+            *(cluster_id(item), owner_id(session, item), PRIVILEGES, item.create_sql or None, redacted(session, item)),
         )
 
 
@@ -185,7 +189,7 @@ def _sinks(session: EngineSession) -> Rows:
         yield (
             *(item.id, item_oid(item), schema_id(item), item.name.item, sink_type(item)),
             *(connection_id(session, target), None, None if envelope is None else str(envelope).lower()),
-            *(value if same else f"key-{key}-value-{value}", key, value, CLUSTER_ID, OWNER_ID),
+            *(value if same else f"key-{key}-value-{value}", key, value, CLUSTER_ID, owner_id(session, item)),
             *(item.create_sql, redacted(session, item)),
         )
 
@@ -250,7 +254,7 @@ def _types(session: EngineSession) -> Rows:
             yield f"s{row.array}", row.array, schema, f"_{row.name}", "array", "s1", PRIVILEGES, None, None
     for item in session.engine.catalog.of_kind("type"):
         names_of = (item.id, item_oid(item), schema_id(item), item.name.item)
-        yield (*names_of, "user-defined", OWNER_ID, PRIVILEGES, item.create_sql, redacted(session, item))
+        yield (*names_of, "user-defined", owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item))
 
 
 _OBJECT = "id text, oid oid, schema_id text, name text"

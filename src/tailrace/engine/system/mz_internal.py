@@ -14,12 +14,13 @@ from tailrace.engine.system.mz_catalog import (
     CLUSTER_ID,
     OBJECTS,
     cluster_id,
-    connection_type,
     format_name,
     sink_type,
     source_type,
 )
 from tailrace.sources.kafka_upsert import UpsertSource
+from tailrace.sql.names import SecretRef
+from tailrace.statements.connections.aws import AwsDetails
 from tailrace.ticks.status import Status
 
 if TYPE_CHECKING:
@@ -176,15 +177,23 @@ def _kafka_source_tables(session: EngineSession) -> Rows:
 
 def _aws_connections(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("connection"):
-        if connection_type(item) == "aws":
-            details = item.statement.details
-            external = f"mz_{session.engine.region}_{item.id}"
-            role = getattr(details, "assume_role_arn", None)
+        details = item.statement.details
+        if isinstance(details, AwsDetails):
+            key, token, role = details.access_key_id, details.session_token, details.assume_role_arn
             yield (
-                *(item.id, getattr(details, "endpoint", None), getattr(details, "region", None), None, None, None),
-                *(None, None, role, getattr(details, "assume_role_session_name", None)),
-                *(None, None if role is None else external, None),
+                *(item.id, details.endpoint, details.region, _plain(key), _secret_id(session, key)),
+                *(_secret_id(session, details.secret_access_key), _plain(token), _secret_id(session, token)),
+                *(role, details.assume_role_session_name, None),
+                *(None if role is None else f"mz_{session.engine.region}_{item.id}", None),
             )
+
+
+def _plain(value: str | SecretRef | None) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _secret_id(session: EngineSession, value: str | SecretRef | None) -> str | None:
+    return session.resolve(value.name).id if isinstance(value, SecretRef) else None
 
 
 def _sessions(session: EngineSession) -> Rows:

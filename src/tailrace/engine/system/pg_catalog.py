@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tailrace.catalog.items import DEFAULT_DATABASE, Item
 from tailrace.engine.system.contract import Rows, SystemTable, table
 from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, item_oid, schema_oid
-from tailrace.engine.system.mz_catalog import definition, function_rows, pg_oid
+from tailrace.engine.system.mz_catalog import definition, function_rows, owner_id, pg_oid
 from tailrace.engine.system.type_rows import BASE_TYPES
 from tailrace.types.core import ArrayOf, ListOf, SqlType
 from tailrace.types.postgres.oids import length_of, modifier_of, oid_of
@@ -42,10 +42,10 @@ def relations(session: EngineSession) -> Iterator[Item]:
 
 
 def _class(session: EngineSession) -> Rows:
-    owner = owner_oid(session)
+    owners = {role.id: role.oid for role in session.engine.roles}
     indexed = {id for item in session.engine.catalog.of_kind("index") for id in item.depends_on}
     for item in relations(session):
-        kind = RELKINDS[item.kind]
+        kind, owner = RELKINDS[item.kind], owners.get(owner_id(session, item), 0)
         columns = len(item.schema or ())
         yield (
             *(class_oid(item), item.name.item, schema_oid(item), 0, 0, owner, 0, 0, class_oid(item), 0),
