@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
 from tailrace.engine.engine import Engine
@@ -86,6 +87,16 @@ def test_snowflake(engine: Engine, s3: S3, storage: dict[str, str]) -> None:
     follow(engine, "snowflake.md", {**storage, "REGION =": f"ENDPOINT = '{s3.endpoint}', REGION ="})
     totals = duckdb.sql(f"SELECT * FROM read_parquet({files(s3, storage, 'snowflake/')}) ORDER BY ALL").fetchall()
     assert totals == [("nut", 1), ("tea", 5)]
+
+
+def test_iceberg(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "warehouse").mkdir()
+    url, warehouse = f"sqlite:///{tmp_path}/catalog.db", f"file://{tmp_path}/warehouse"
+    catalog = SqlCatalog("default", uri=url, warehouse=warehouse)
+    catalog.create_namespace("shop")
+    follow(engine, "iceberg.md", {"sqlite:////data/catalog.db": url, "file:///data/warehouse": warehouse})
+    rows = catalog.load_table("shop.totals").scan().to_arrow().to_pylist()
+    assert sorted(rows, key=str) == [{"item": "nut", "total": 1}, {"item": "tea", "total": 12}]
 
 
 def test_every_guide_is_followed_by_a_test() -> None:

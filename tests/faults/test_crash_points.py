@@ -30,7 +30,7 @@ OPTIONS = {
     **dict.fromkeys((point for point in CRASH_POINTS if point.startswith("checkpoint.")), FREQUENT),
 }
 # Of other targets than Kafka: tests/faults has a file for each.
-ELSEWHERE = ("ddl.", "postgres.", "redis.")
+ELSEWHERE = ("ddl.", "postgres.", "redis.", "iceberg.")
 
 
 @pytest.mark.parametrize("point", [point for point in CRASH_POINTS if not point.startswith(ELSEWHERE)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 
 from tailrace.catalog.items import Item
-from tailrace.engine import aws, sink_postgres, sink_redis
+from tailrace.engine import aws, sink_iceberg, sink_postgres, sink_redis
 from tailrace.engine.secrets import revealed
 from tailrace.errors import NotSupported, SqlError, TailraceError
 from tailrace.formats import registry as schema_registry
@@ -19,6 +19,7 @@ from tailrace.kafka.failures import Attempt, translate
 from tailrace.sql.names import SecretRef
 from tailrace.statements.connections.contract import ConnectionDetails
 from tailrace.statements.connections.csr import CsrDetails
+from tailrace.statements.connections.iceberg import IcebergDetails
 from tailrace.statements.connections.kafka import KafkaDetails
 
 if TYPE_CHECKING:
@@ -72,9 +73,12 @@ def registry(engine: Engine, item: Item) -> RegistryConnection:
     )
 
 
-def secrets_of(engine: Engine, details: ConnectionDetails) -> frozenset[str]:
-    """Ids of the secrets that a connection needs: it depends on them."""
+def needs_of(engine: Engine, details: ConnectionDetails) -> frozenset[str]:
+    """Ids of the secrets, and of the connection to its files, that a connection needs: it depends on them."""
     found = set()
+    if isinstance(details, IcebergDetails) and details.aws_connection is not None:
+        name = details.aws_connection
+        found.add(engine.catalog.expect(name.parts, ("connection",), name.position).id)
     for given in details.options.given:
         if isinstance(given.value, SecretRef):
             name = given.value.name
@@ -116,5 +120,6 @@ CHECKS: dict[str, Callable[[Engine, Item], None]] = {
     "POSTGRES": sink_postgres.validate,
     "REDIS": sink_redis.validate,
     "AWS": aws.validate,
+    "ICEBERG CATALOG": sink_iceberg.validate,
 }
 """How each type of connection is tried: one line for each."""

@@ -128,6 +128,7 @@ class Running:
             kept=kept,
             written=written,
             knows=defences.known_ticks(engine.log),
+            interval=item.statement.commit_interval.total_seconds(),
         )
         engine.statuses.note(item.id, "starting")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import Item
-from tailrace.engine import avro_sinks, connections, sink_postgres, sink_redis
+from tailrace.engine import avro_sinks, connections, sink_iceberg, sink_postgres, sink_redis
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.partition_by import partition_by
@@ -108,6 +108,13 @@ def item(session: EngineSession, statement: CreateSink, identity: Identity) -> I
     )
 
 
+def alter(session: EngineSession, sink: Item, statement: CreateSink) -> None:
+    """The same sink with another interval: what waits for the old one to pass is written at once."""
+    engine = session.engine
+    engine.swap(replace(sink, statement=statement, create_sql=statement.create_sql(session.printer())))
+    engine.loop.do(lambda: engine.cluster.deliveries[sink.id].begin_interval(statement.commit_interval))
+
+
 def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:
     """The running sink of a catalog item."""
     statement: CreateSink = sink.statement
@@ -134,6 +141,7 @@ def _open_kafka(engine: Engine, definition: KafkaSinkDefinition) -> Sink:
 
 KINDS: dict[str, SinkKind[Any]] = {
     "kafka": SinkKind(define=_kafka_definition, open=_open_kafka),
+    "iceberg": sink_iceberg.KIND,
     "postgres": sink_postgres.KIND,
     "redis": sink_redis.KIND,
 }

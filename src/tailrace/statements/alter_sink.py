@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tailrace.errors import NotSupported
+from tailrace.engine import sinks
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import InvalidOption, NotSupported, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import Given, Options, option_name, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
 from tailrace.statements.alter_object import AlterOwner, Rename
-from tailrace.statements.create_sink import COMMIT_INTERVAL, WITH_OPTIONS
+from tailrace.statements.contract import Result
+from tailrace.statements.create_sink import COMMIT_INTERVAL, WITH_OPTIONS, CreateSink, check_interval, refuse
 
 STARTS = (("ALTER", "SINK"),)
 
@@ -58,3 +61,29 @@ def _check(options: Options, verb: str) -> None:
         if given.option != COMMIT_INTERVAL:
             message = f"ALTER SINK ... {verb} ({given.option.name}) not yet supported"
             raise NotSupported(message, position=given.position)
+
+
+def execute(statement: AlterSink, session: Session, arguments: Arguments) -> Result:
+    if statement.relation is not None:
+        raise NotSupported("ALTER SINK ... SET FROM not yet supported", position=statement.relation.position)
+    tag = Result(tag="ALTER SINK")
+    try:
+        item = session.resolve(statement.name, "sink")
+    except UnknownObject:
+        if not statement.if_exists:
+            raise
+        session.notice(f'sink "{statement.name}" does not exist, skipping')
+        return tag
+    sinks.alter(session, item, _altered(item.statement, statement))
+    return tag
+
+
+def _altered(sink: CreateSink, statement: AlterSink) -> CreateSink:
+    for given in statement.reset.given:
+        if not sink.options.has(given.option):
+            raise InvalidOption(f"cannot RESET {given.option.name}: option is not set", position=given.position)
+    refuse(statement.change, sink.target)
+    kept = sink.options.without(given.option for given in statement.reset.given)
+    options = kept.updated(statement.change)
+    check_interval(options, sink.target)
+    return replace(sink, options=options)

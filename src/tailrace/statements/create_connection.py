@@ -79,7 +79,7 @@ def define(statement: CreateConnection, session: Session, identity: Identity) ->
         name=identity.name,
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
-        depends_on=connections.secrets_of(session.engine, statement.details),
+        depends_on=connections.needs_of(session.engine, statement.details),
         facts=identity.facts,
     )
 

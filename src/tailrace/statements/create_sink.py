@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
@@ -53,6 +54,12 @@ class CreateSink:
     options: Options = field(default_factory=Options)
     if_not_exists: bool = False
 
+    @property
+    def commit_interval(self) -> timedelta:
+        """At least so much is between two writes."""
+        given = self.options.get(COMMIT_INTERVAL)
+        return timedelta(0) if given is None else given.length
+
     def create_sql(self, printer: Printer) -> str:
         return lines(
             f"CREATE SINK {printer.name(self.name)}",
@@ -88,7 +95,8 @@ def _definition(p: Parser, name: Name, if_not_exists: bool) -> CreateSink:
     p.expect("INTO")
     target = parse_target(p)
     options = parse_options(p, WITH_OPTIONS) if p.accept("WITH") else Options()
-    _refuse(options, target)
+    refuse(options, target)
+    check_interval(options, target)
     return CreateSink(
         name=name,
         relation=relation,
@@ -101,7 +109,8 @@ def _definition(p: Parser, name: Name, if_not_exists: bool) -> CreateSink:
     )
 
 
-def _refuse(options: Options, target: Target) -> None:
+def refuse(options: Options, target: Target) -> None:
+    """Options that such a sink does not have."""
     for option in (PARTITION_STRATEGY, VERSION):
         if options.has(option):
             message = f"CREATE SINK...WITH ({option.name}..) is not allowed"
@@ -111,6 +120,18 @@ def _refuse(options: Options, target: Target) -> None:
         if options.has(option) and target.type != type_:
             message = f"{option.name} option is not supported with {target.type.upper()} sinks"
             raise InvalidOption(message, position=options.position(option))
+
+
+def check_interval(options: Options, target: Target) -> None:
+    """What an Iceberg sink must say."""
+    if target.type != "iceberg":
+        return
+    given = options.get(COMMIT_INTERVAL)
+    if given is None:
+        raise InvalidOption("Iceberg sink must specify COMMIT INTERVAL", hint="Add WITH (COMMIT INTERVAL = '60s').")
+    if given.length < timedelta(seconds=1):
+        message = "COMMIT INTERVAL must be at least 1 second"
+        raise InvalidOption(message, position=options.position(COMMIT_INTERVAL))
 
 
 def _guarantee(options: Options) -> DeliveryGuarantee:

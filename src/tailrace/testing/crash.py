@@ -28,6 +28,9 @@ CRASH_POINTS = (
     "redis.progress_read",  # older writers are fenced and the keys were asked about, nothing is written yet
     "redis.chunk_written",  # one part of a large tick is written, others are not
     "redis.written_not_seen",  # Redis has the tick; the engine has not noted it
+    "iceberg.progress_read",  # the table was asked, nothing is written yet
+    "iceberg.written_not_committed",  # the files of a commit are written, no snapshot names them
+    "iceberg.committed_not_seen",  # the catalog has the snapshot; the engine has not noted it
     "state.run_written",  # a large run's files are written, no manifest names them
     "checkpoint.before_publish",  # every file of a checkpoint is written, the manifest is not
     "checkpoint.after_publish",  # the manifest is published, the tick log is not yet cut

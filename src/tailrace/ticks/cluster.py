@@ -212,9 +212,10 @@ class Cluster:
         return operator.due(self.done)
 
     def has_stalled(self) -> bool:
-        """Some view or sink is behind and wants to be tried again."""
+        """Some view or sink is behind and wants to be tried again: it failed, or it was not its time yet."""
         ids = [*self.maintained, *self.deliveries, *self.inputs]
-        return any(self.statuses.of(id).status == "stalled" for id in ids)
+        waiting = any(delivery.is_waiting for delivery in self.deliveries.values())
+        return waiting or any(self.statuses.of(id).status == "stalled" for id in ids)
 
     def source_is_well(self, id: str) -> None:
         """The source answered.  A stall that came from reading it, not from asking it, stays until a tick succeeds."""

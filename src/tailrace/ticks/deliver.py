@@ -6,8 +6,10 @@ that change nothing are not written.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from tailrace.errors import SqlError
 from tailrace.ivm.operator import Operator
@@ -30,7 +32,8 @@ class Delivery:
     """`start`: BEGINNING for a sink with a snapshot, else the tick the sink was created at.
 
     `kept` is the frontier of the last checkpoint; `written` the last tick that went to the target, as far as we know.
-    `knows`: whether the tick log has a tick.
+    `knows`: whether the tick log has a tick.  `interval`: so many seconds are at least between two writes; ticks in
+    between are written together.
     """
 
     id: str
@@ -43,10 +46,13 @@ class Delivery:
     kept: Tick = BEGINNING
     written: Tick = BEGINNING
     knows: Callable[[Tick], bool] = lambda _: True
+    interval: float = 0.0
+    is_waiting: bool = False  # for the end of the interval
     counts: Counts = field(default_factory=Counts)
     _progress: Progress | None = None
     _frontier: Tick | None = None
     _refusal: SqlError | None = None
+    _wrote_at: float = float("-inf")
 
     @property
     def is_known(self) -> bool:
@@ -96,6 +102,10 @@ class Delivery:
         )
         raise self._refusal
 
+    def begin_interval(self, interval: timedelta) -> None:
+        """From now on this one; the next tick is written, however long ago the last one was."""
+        self.interval, self._wrote_at = interval.total_seconds(), float("-inf")
+
     def deliver(self, t: Tick) -> None:
         """Brings the target to `t`.  Runs Spark jobs if something changed.  On any error the target is asked again."""
         try:
@@ -116,6 +126,9 @@ class Delivery:
         assert self._frontier is not None
         if t <= self._frontier:
             return
+        self.is_waiting = time.monotonic() < self._wrote_at + self.interval
+        if self.is_waiting:
+            return
         if self.advances:
             self.root.advance(t)
         change = self.root.delta(self._frontier, t)
@@ -129,4 +142,5 @@ class Delivery:
             self.counts.bytes += sent.bytes
             self.counts.writes += 1
             self.written = t
+            self._wrote_at = time.monotonic()
         self._frontier = t

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.errors import NotSupported
 from tailrace.sql.parser import StatementText, split
 from tailrace.statements.registry import MODULES, parse_statement
 
@@ -26,17 +25,9 @@ def test_it_parses(statement: StatementText) -> None:
     parse_statement(statement.text, statement.start)
 
 
-@pytest.mark.parametrize("statement", statements("seed_statements", "[!n]*.sql"))
+@pytest.mark.parametrize("statement", statements("seed_statements"))
 def test_an_example_of_the_reference_parses(statement: StatementText) -> None:
     parse_statement(statement.text, statement.start)
-
-
-@pytest.mark.parametrize("statement", statements("seed_statements", "not_yet.sql"))
-def test_an_example_that_we_cannot_do_yet_is_refused_by_name(statement: StatementText) -> None:
-    with pytest.raises(
-        NotSupported, match=r"(ICEBERG|CATALOG) \w+ not yet supported"
-    ):
-        parse_statement(statement.text)
 
 
 def test_no_two_statements_begin_alike() -> None:

@@ -31,7 +31,7 @@ SYNTAX = [
     ("CREATE TABLE t (a «)", 'Expected data type, found ")"'),
     ("CREATE TABLE t (a int «frob)", 'Expected "," or ")", found identifier "frob"'),
     ("CREATE SINK s FROM v «FORMAT JSON", "Expected INTO, found FORMAT"),
-    ("CREATE SINK s FROM v INTO «FROB", "Expected one of KAFKA or POSTGRES"),
+    ("CREATE SINK s FROM v INTO «FROB", "Expected one of KAFKA or ICEBERG or POSTGRES or REDIS"),
     (SINK + "FORMAT «no_such_format ENVELOPE UPSERT", 'found identifier "no_such_format"'),
     (SINK + "FORMAT JSON «FROB", 'Expected ENVELOPE, found identifier "frob"'),
     (SINK + "FORMAT JSON ENVELOPE «NONE", "Expected one of UPSERT or DEBEZIUM, found NONE"),

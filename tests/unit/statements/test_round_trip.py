@@ -24,8 +24,6 @@ DATA = Path(__file__).parents[2] / "data"
 def created() -> list[object]:
     found = []
     for file in sorted(DATA.glob("*statements/*.sql")):
-        if file.stem == "not_yet":
-            continue
         for i, text in enumerate(split(file.read_text())):
             statement = parse_statement(text.text)
             if hasattr(statement, "create_sql") and not isinstance(statement, CreateSecret | Insert):

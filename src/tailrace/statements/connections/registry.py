@@ -6,19 +6,19 @@ from typing import Any
 
 from tailrace.sql.kinds import ANYTHING
 from tailrace.sql.options import Option
-from tailrace.statements.connections import aws, csr, kafka, postgres, redis
+from tailrace.statements.connections import aws, csr, iceberg, kafka, postgres, redis
 from tailrace.statements.connections.contract import ConnectionType
 
-TYPES: tuple[ConnectionType, ...] = (kafka.TYPE, csr.TYPE, postgres.TYPE, redis.TYPE, aws.TYPE)
+TYPES: tuple[ConnectionType, ...] = (kafka.TYPE, csr.TYPE, postgres.TYPE, redis.TYPE, aws.TYPE, iceberg.TYPE)
 
 NOT_YET = (
-    *("AWS GLUE SCHEMA REGISTRY", "AWS PRIVATELINK", "ICEBERG CATALOG", "GCP"),
+    *("AWS GLUE SCHEMA REGISTRY", "AWS PRIVATELINK", "GCP"),
     *("MYSQL", "SQL SERVER", "SSH TUNNEL"),
 )
 """Types that the grammar has and we do not: `{TYPE} connections not yet supported`."""
 
 _THEIR_OPTIONS = (
-    *("AVAILABILITY ZONES", "CATALOG TYPE", "CREDENTIAL", "GCP CONNECTION", "SCOPE", "SERVICE NAME", "WAREHOUSE"),
+    *("AVAILABILITY ZONES", "SERVICE NAME"),
 )
 
 

@@ -49,7 +49,8 @@ class Target(Protocol):
     def key(self) -> SinkKey | None: ...
 
     @property
-    def envelope(self) -> SinkEnvelope: ...
+    def envelope(self) -> SinkEnvelope | None:
+        """None if changes are told as they are, each for itself."""
 
     def clauses(self, printer: Printer) -> list[str | None]:
         """From INTO on, for SHOW CREATE."""

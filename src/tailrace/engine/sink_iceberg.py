@@ -1,0 +1,84 @@
+"""Iceberg connections and sinks: from statements to what runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailrace.catalog.items import Item
+from tailrace.engine import aws
+from tailrace.engine.secrets import revealed
+from tailrace.engine.sink_key import key_places
+from tailrace.engine.sink_request import SinkKind, SinkRequest
+from tailrace.errors import SqlError, TailraceError
+from tailrace.sinks.iceberg import IcebergSink, IcebergSinkDefinition
+from tailrace.sinks.iceberg_connection import IcebergConnection, translated
+from tailrace.statements.connections.iceberg import IcebergDetails
+from tailrace.statements.sinks.iceberg import IcebergTarget
+from tailrace.testing import defences
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+
+
+def connection(engine: Engine, item: Item) -> IcebergConnection:
+    """The catalog connection of a catalog item, ready to use."""
+    details = item.statement.details
+    if not isinstance(details, IcebergDetails):
+        raise SqlError(f'"{item.name.item}" is not an iceberg catalog connection', sqlstate="42809")
+    files = None
+    if details.aws_connection is not None:
+        files = aws.connection(engine, engine.catalog.resolve(details.aws_connection.parts))
+    return IcebergConnection(
+        name=item.name.item,
+        catalog_type=details.catalog_type,
+        url=details.url,
+        warehouse=details.warehouse,
+        credential=revealed(engine, details.credential),
+        scope=details.scope,
+        files=files,
+    )
+
+
+def validate(engine: Engine, item: Item) -> None:
+    """Asks for the namespaces."""
+    used = connection(engine, item)
+    try:
+        catalog = used.open()
+        with translated("listing namespaces", used):
+            catalog.list_namespaces()
+    except TailraceError as error:
+        raise type(error)(
+            "ICEBERG sink validation: catalog connection errored",
+            detail=error.message,
+            hint="WITH (VALIDATE = false) creates the connection without trying it.",
+            sqlstate=error.sqlstate,
+        ) from error
+
+
+def _define(request: SinkRequest) -> IcebergSinkDefinition:
+    target, schema = request.statement.target, request.relation.schema
+    assert isinstance(target, IcebergTarget)
+    assert schema is not None
+    return IcebergSinkDefinition(
+        id=request.identity.id,
+        name=str(request.identity.name),
+        connection=connection(request.engine, request.connection),
+        namespace=target.namespace,
+        table=target.table,
+        schema=schema,
+        key=None if target.key is None else key_places(schema, target.key),
+        sole=target.key is not None and not target.key.enforced,
+    )
+
+
+def _open(engine: Engine, definition: IcebergSinkDefinition) -> IcebergSink:
+    return IcebergSink(
+        definition,
+        engine.spark,
+        small=engine.views.small,
+        small_rows=engine.sizes.small_rows,
+        progress_record=defences.is_on("progress_record"),
+    )
+
+
+KIND = SinkKind(define=_define, open=_open)

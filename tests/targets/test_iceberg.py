@@ -1,0 +1,253 @@
+"""Views in Iceberg tables: what pyiceberg and DuckDB read there is the view at the tick that the snapshot names."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table
+
+from tailrace.engine.engine import Engine
+from tailrace.errors import Fenced, SqlError, TailraceError
+from tailrace.sinks.iceberg import IcebergSink, IcebergSinkDefinition
+from tailrace.sinks.iceberg_connection import IcebergConnection
+from tailrace.testing.s3 import ACCESS_KEY, S3, SECRET_KEY
+from tailrace.types.core import Tick
+from targets.postgres_sink_of import SCHEMA, zset
+
+_numbers = itertools.count(1)
+
+
+class Warehouse:
+    """A catalog in SQLite, tables in files beside it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.url = f"sqlite:///{directory}/catalog.db"
+        self.path = f"file://{directory}/warehouse"
+        (directory / "warehouse").mkdir()
+        self.catalog.create_namespace("n")
+
+    @property
+    def catalog(self) -> SqlCatalog:
+        return SqlCatalog("default", uri=self.url, warehouse=self.path)
+
+    def table(self, name: str) -> Table:
+        return self.catalog.load_table(f"n.{name}")
+
+    def rows(self, name: str) -> list[tuple[Any, ...]]:
+        return sorted(tuple(row.values()) for row in self.table(name).scan().to_arrow().to_pylist())
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    return Warehouse(tmp_path_factory.mktemp("iceberg"))
+
+
+@pytest.fixture(scope="module")
+def connection(engine: Engine, warehouse: Warehouse) -> str:
+    engine.sql(
+        "CREATE CONNECTION lake TO ICEBERG CATALOG (CATALOG TYPE = 'sql',"
+        f" URL = '{warehouse.url}', WAREHOUSE = '{warehouse.path}')"
+    )
+    return "lake"
+
+
+@pytest.fixture
+def name(connection: str) -> str:
+    return f"t{next(_numbers)}"
+
+
+def until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_an_upsert_table_is_the_view(engine: Engine, warehouse: Warehouse, name: str) -> None:
+    engine.sql(f"CREATE TABLE {name} (item text NOT NULL, price int)")
+    engine.sql(f"INSERT INTO {name} VALUES ('tea', 10), ('tea', 2), ('nut', 5)")
+    engine.sql(f"CREATE MATERIALIZED VIEW {name}_v AS SELECT item, sum(price) AS total FROM {name} GROUP BY item")
+    engine.sql(
+        f"CREATE SINK {name}_out FROM {name}_v INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE '{name}')"
+        " KEY (item) MODE UPSERT WITH (COMMIT INTERVAL = '1s')"
+    )
+    until(lambda: warehouse.catalog.table_exists(f"n.{name}") and len(warehouse.rows(name)) == 2)
+    assert warehouse.rows(name) == [("nut", 5), ("tea", 12)]
+    engine.sql(f"INSERT INTO {name} VALUES ('tea', 1), ('rye', 7); DELETE FROM {name} WHERE item = 'nut'")
+    until(lambda: warehouse.rows(name) == [("rye", 7), ("tea", 13)])
+    table = warehouse.table(name)
+    assert [(f.name, f.required) for f in table.schema().fields] == [("item", True), ("total", False)]
+    assert table.schema().identifier_field_names() == {"item"}
+    summary = table.current_snapshot().summary.additional_properties  # type: ignore[union-attr]
+    assert json.loads(summary["mz-frontier"])[0] > 0
+    assert summary["mz-sink-version"] == "0"
+
+
+def test_an_append_table_holds_every_change(engine: Engine, warehouse: Warehouse, name: str) -> None:
+    engine.sql(f"CREATE TABLE {name} (item text NOT NULL, n int, PRIMARY KEY (item))")
+    engine.sql(f"INSERT INTO {name} VALUES ('a', 1)")
+    engine.sql(
+        f"CREATE SINK {name}_out FROM {name} INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE '{name}')"
+        " MODE APPEND WITH (COMMIT INTERVAL = '1s')"
+    )
+    until(lambda: warehouse.catalog.table_exists(f"n.{name}") and len(warehouse.rows(name)) == 1)
+    engine.sql(f"UPDATE {name} SET n = 2 WHERE item = 'a'")
+    until(lambda: len(warehouse.rows(name)) == 3)
+    changes = [(item, n, diff) for item, n, diff, _ in warehouse.rows(name)]
+    assert changes == [("a", 1, -1), ("a", 1, 1), ("a", 2, 1)]
+    times = {(n, diff): t for _, n, diff, t in warehouse.rows(name)}
+    assert times[1, -1] == times[2, 1] > times[1, 1]
+
+
+def test_the_interval_holds_changes_back_until_it_is_altered(engine: Engine, warehouse: Warehouse, name: str) -> None:
+    engine.sql(f"CREATE TABLE {name} (item text NOT NULL, n int, PRIMARY KEY (item))")
+    engine.sql(f"INSERT INTO {name} VALUES ('a', 1)")
+    engine.sql(
+        f"CREATE SINK {name}_out FROM {name} INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE '{name}')"
+        " KEY (item) MODE UPSERT WITH (COMMIT INTERVAL = '1 hour')"
+    )
+    until(lambda: warehouse.catalog.table_exists(f"n.{name}") and len(warehouse.rows(name)) == 1)
+    engine.sql(f"INSERT INTO {name} VALUES ('b', 1)")
+    engine.sql(f"UPDATE {name} SET n = 2 WHERE item = 'b'")
+    engine.settle()
+    assert warehouse.rows(name) == [("a", 1)]
+    with pytest.raises(SqlError, match="must specify COMMIT INTERVAL"):
+        engine.sql(f"ALTER SINK {name}_out RESET (COMMIT INTERVAL)")
+    engine.sql(f"ALTER SINK {name}_out SET (COMMIT INTERVAL = '2 hours')")
+    assert "COMMIT INTERVAL = '2 hours'" in str(engine.sql(f"SHOW CREATE SINK {name}_out").to_pylist())  # type: ignore[union-attr]
+    until(lambda: warehouse.rows(name) == [("a", 1), ("b", 2)])
+    assert len(warehouse.table(name).metadata.snapshots) == 2  # two ticks, one commit
+
+
+def test_the_files_may_be_in_a_bucket(engine: Engine, s3: S3, tmp_path: Path, name: str) -> None:
+    url, bucket = f"sqlite:///{tmp_path}/catalog.db", s3.make_bucket(f"lake-{name}")
+    SqlCatalog("default", uri=url, warehouse="s3://unused").create_namespace("n")
+    engine.sql(
+        f"CREATE SECRET key_{name} AS '{SECRET_KEY}';"
+        f"CREATE CONNECTION bucket_{name} TO AWS (ACCESS KEY ID = '{ACCESS_KEY}', REGION = 'us',"
+        f" SECRET ACCESS KEY = SECRET key_{name}, ENDPOINT = '{s3.endpoint}');"
+        f"CREATE CONNECTION lake_{name} TO ICEBERG CATALOG (CATALOG TYPE = 'sql', URL = '{url}',"
+        f" WAREHOUSE = 's3://{bucket}/tables', AWS CONNECTION = bucket_{name});"
+        f"CREATE TABLE {name} (item text NOT NULL, n int, PRIMARY KEY (item)); INSERT INTO {name} VALUES ('a', 1);"
+        f"CREATE SINK {name}_out FROM {name} INTO ICEBERG CATALOG CONNECTION lake_{name}"
+        f" (NAMESPACE 'n', TABLE 't') KEY (item) MODE UPSERT WITH (COMMIT INTERVAL '1s')"
+    )
+    with pytest.raises(SqlError, match="depended upon"):
+        engine.sql(f"DROP CONNECTION bucket_{name}")
+    files = {"s3.endpoint": s3.endpoint, "s3.access-key-id": ACCESS_KEY, "s3.secret-access-key": SECRET_KEY}
+    reader = SqlCatalog("default", uri=url, warehouse=f"s3://{bucket}/tables", **files, **{"s3.region": "us"})
+    until(lambda: reader.table_exists("n.t") and reader.load_table("n.t").current_snapshot() is not None)
+    assert reader.load_table("n.t").scan().to_arrow().to_pylist() == [{"item": "a", "n": 1}]
+    assert all(key.startswith("tables/n/t/") for key in s3.objects(bucket))
+
+
+TYPES = {
+    "a": ("boolean", "true"),
+    "b": ("smallint", "-5"),
+    "f": ("numeric(38,2)", "12.5"),
+    "g": ("numeric", "0.125"),
+    "h": ("text", "'ü'"),
+    "k": ("bytea", "'\\x00ff'"),
+    "l": ("date", "'2024-07-03'"),
+    "m": ("time", "'18:43:05.312456'"),
+    "n": ("timestamp", "'2024-07-03 18:43:05.3'"),
+    "o": ("timestamptz", "'2024-07-03 18:43:05+00'"),
+    "p": ("interval", "'1 day'"),
+    "q": ("jsonb", "'{}'"),
+    "r": ("uuid", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"),
+    "s": ("text list", "LIST['a', NULL]"),
+    "t": ("uint8", "18446744073709551615"),
+    "u": ("map[text=>int]", "'{a=>1}'"),
+}
+EXPECTED = (
+    "boolean int decimal(38, 2) decimal(38, 10) string binary date time timestamp timestamptz string string fixed[16]"
+)
+
+
+def test_every_type_has_its_place(engine: Engine, warehouse: Warehouse, name: str) -> None:
+    columns = ", ".join(f"{column} {type}" for column, (type, _) in TYPES.items())
+    engine.sql(f"CREATE TABLE {name} (id int NOT NULL, {columns}, PRIMARY KEY (id))")
+    values = ", ".join(f"({value})::{type}" for type, value in TYPES.values())
+    engine.sql(f"INSERT INTO {name} VALUES (1, {values}), (2{', NULL' * len(TYPES)})")
+    engine.sql(
+        f"CREATE SINK {name}_out FROM {name} INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE '{name}')"
+        " KEY (id) MODE UPSERT WITH (COMMIT INTERVAL = '1s')"
+    )
+    until(lambda: warehouse.catalog.table_exists(f"n.{name}") and len(warehouse.rows(name)) == 2)
+    types = [str(field.field_type) for field in warehouse.table(name).schema().fields][1:]
+    assert " ".join(types[:13]) == EXPECTED
+    one, two = warehouse.rows(name)
+    assert one[1:3] == (True, -5)
+    assert one[-3:] == (["a", None], 18446744073709551615, [("a", 1)])
+    assert set(two[1:]) == {None}
+
+
+def definition_of(warehouse: Warehouse, **more: Any) -> IcebergSinkDefinition:
+    fresh = f"s{next(_numbers)}"
+    connection = IcebergConnection(name="lake", catalog_type="sql", url=warehouse.url, warehouse=warehouse.path)
+    given = {"id": "u7", "name": "out", "connection": connection, "namespace": "n", "table": fresh, "schema": SCHEMA}
+    return IcebergSinkDefinition(**{**given, "key": (0,), **more})
+
+
+def test_an_older_writer_cannot_commit_on_top_of_a_newer_one(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse)
+    older, newer = IcebergSink(sink, engine.spark), IcebergSink(sink, engine.spark)
+    older.progress()
+    older.write(Tick(10), zset((1, "a", 1)))
+    assert newer.progress().tick == 10
+    newer.write(Tick(20), zset((1, "a", -1), (1, "b", 1)))
+    with pytest.raises(Fenced, match="modified by another writer"):
+        older.write(Tick(20), zset((1, "a", -1), (1, "b", 1)))
+    assert older.progress().tick == 20
+    assert warehouse.rows(sink.table) == [(1, "b")]
+
+
+def test_without_the_tick_in_the_summary_nobody_knows_what_it_holds(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse)
+    writer = IcebergSink(sink, engine.spark, progress_record=False)
+    writer.progress()
+    writer.write(Tick(10), zset((1, "a", 1)))
+    with pytest.raises(SqlError, match="inconsistent state"):
+        IcebergSink(sink, engine.spark).progress()
+
+
+def test_keys_of_several_columns_and_null_are_deleted(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse, key=(0, 1))
+    writer = IcebergSink(sink, engine.spark)
+    writer.progress()
+    writer.write(Tick(10), zset((1, "a", 1), (1, None, 1), (2, "a", 1), (2, None, 1)))
+    writer.write(Tick(20), zset((1, None, -1), (2, "a", -1)))
+    assert writer.progress().tick == 20
+    rows = warehouse.table(sink.table).scan().to_arrow().to_pylist()
+    assert sorted((row["k"], row["v"] or "") for row in rows) == [(1, "a"), (2, "")]
+
+
+INTO = "INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE 't') "
+EVERY = " WITH (COMMIT INTERVAL '1s')"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (INTO + "KEY (a)" + EVERY, "MODE clause is required"),
+        (INTO + "KEY (a) ENVELOPE UPSERT" + EVERY, "ENVELOPE is not supported for Iceberg sinks, use MODE instead"),
+        (INTO + "MODE UPSERT" + EVERY, "upsert sinks must specify a key"),
+        (INTO + "KEY (a) MODE APPEND" + EVERY, "KEY is not supported for MODE APPEND Iceberg sinks"),
+        (INTO + "KEY (a) MODE UPSERT", "Iceberg sink must specify COMMIT INTERVAL"),
+        (INTO + "KEY (a) MODE UPSERT WITH (COMMIT INTERVAL '10ms')", "COMMIT INTERVAL must be at least 1 second"),
+        ("INTO ICEBERG CATALOG CONNECTION lake (TABLE 't') MODE APPEND" + EVERY, "Iceberg sink must specify NAMESPACE"),
+        (INTO + "KEY (f) NOT ENFORCED MODE UPSERT" + EVERY, "cannot be used as an Iceberg equality delete key"),
+        (INTO + "MODE APPEND" + EVERY, "conflicts with the system column that MODE APPEND adds"),
+    ],
+)
+def test_what_cannot_be_is_refused(text: str, error: str, engine: Engine, connection: str) -> None:
+    engine.sql("CREATE TABLE IF NOT EXISTS no_ice (a int NOT NULL, f double precision, _mz_diff int, PRIMARY KEY (a))")
+    with pytest.raises(TailraceError, match=error):
+        engine.sql(f"CREATE SINK nothing FROM no_ice {text}")
