@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tailrace.engine.flink_layout import Laying, metadata_of
-from tailrace.errors import NotSupported
+from tailrace.errors import NotSupported, SqlError
+from tailrace.formats.decode_changes import Canal, ChangesDecoder, Debezium, Dialect, Maxwell
 from tailrace.formats.decode_contract import Decoder
 from tailrace.formats.decode_flink_csv import FlinkCsvDecoder
 from tailrace.formats.decode_flink_json import FlinkJsonDecoder
 from tailrace.formats.decode_raw import RawDecoder
-from tailrace.formats.encode_contract import Encoder
+from tailrace.formats.encode_contract import ChangeFrame, Encoder
 from tailrace.formats.encode_flink_csv import FlinkCsvEncoder
 from tailrace.formats.encode_flink_json import FlinkJsonEncoder
 from tailrace.formats.encode_raw import RawEncoder
@@ -22,6 +24,15 @@ from tailrace.types.core import Column, Schema
 
 if TYPE_CHECKING:
     from tailrace.statements.create_flink_table import CreateFlinkTable
+
+_FRAMES = {
+    "debezium-json": ChangeFrame(
+        came=(b'{"before":null,"after":', b',"op":"c"}'), left=(b'{"before":', b',"after":null,"op":"d"}')
+    ),
+    "canal-json": ChangeFrame(came=(b'{"data":[', b'],"type":"INSERT"}'), left=(b'{"data":[', b'],"type":"DELETE"}')),
+    "maxwell-json": ChangeFrame(came=(b'{"data":', b',"type":"insert"}'), left=(b'{"data":', b',"type":"delete"}')),
+}
+"""An update is written as two messages, as by Flink."""
 
 
 def laying(statement: CreateFlinkTable) -> Laying:
@@ -80,8 +91,26 @@ def decoder(format: Format, fields: Sequence[Column], metadata: Sequence[str] = 
                 charset=format.value(options.CHARSET),
                 big_endian=format.value(options.ENDIANNESS) == "big-endian",
             )
+        case "debezium-json" | "canal-json" | "maxwell-json":
+            return ChangesDecoder(
+                _changes(format),
+                schema,
+                metadata=tuple(metadata),
+                ignore_errors=format.value(options.IGNORE_PARSE_ERRORS),
+                standard=format.value(options.TIMESTAMP_STANDARD),
+            )
         case _:
             raise NotSupported(f"format '{format.name}' of Kafka tables not yet supported")
+
+
+def _changes(format: Format) -> Dialect:
+    match format.name:
+        case "debezium-json":
+            return Debezium(format.value(options.SCHEMA_INCLUDE))
+        case "canal-json":
+            return Canal(format.get(options.DATABASE_INCLUDE), format.get(options.TABLE_INCLUDE))
+        case _:
+            return Maxwell()
 
 
 def key_encoder(statement: CreateFlinkTable) -> Encoder:
@@ -123,6 +152,10 @@ def encoder(format: Format) -> Encoder:
                 charset=format.value(options.CHARSET),
                 big_endian=format.value(options.ENDIANNESS) == "big-endian",
             )
+        case "debezium-json" | "canal-json" | "maxwell-json":
+            if format.name == "debezium-json" and format.value(options.SCHEMA_INCLUDE):
+                raise SqlError("Debezium JSON serialization doesn't support 'debezium-json.schema-include'.")
+            return replace(_json(format), change=_FRAMES[format.name])
         case _:
             raise NotSupported(f"writing format '{format.name}' not yet supported")
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.engine import flink_connections, flink_formats, flink_tables
+from tailrace.engine import flink_connections, flink_formats, flink_tables, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.flink_layout import MESSAGE_METADATA
 from tailrace.engine.rows import rows_of
@@ -66,11 +66,13 @@ def start(session: EngineSession, statements: Sequence[Insert], *, name: str | N
     items = []
     for statement in statements:
         table = session.resolve(statement.table, "table")
+        privileges.require(session, "INSERT", table)
         called = name or session.settings.get("pipeline.name") or f"insert-into_{table.name}"
         facts = {"job": job, "job_name": called, "started": int(time.time() * 1000), "sink": engine.storage.next_id()}
         id = engine.storage.next_id()
         full = FullName(table.name.database, table.name.schema, f"insert_into_{table.name.item}_{id}")
         items.append(item(session, statement, Identity(id=id, name=full, facts=facts)))
+        engine.role_store.own(id, session.role)
     engine.add(*items)
     session.notice(f"Job ID: {job}")
     is_bounded = all(each.plan is not None and not scans(each.plan) for each in items)
@@ -280,5 +282,7 @@ def stop(session: EngineSession, job: str) -> Result:
     parts = {each.id for each in engine.catalog.of_kind("job") if each.facts["job"] == job}
     if not parts:
         raise UnknownObject(f"could not stop job {job}: there is no such job", sqlstate="42704")
+    for id in parts:
+        privileges.require_owner(session, engine.catalog.items[id])
     engine.drop(parts)
     return Result(tag="STOP JOB")

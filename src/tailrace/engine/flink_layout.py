@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailrace.errors import NotSupported, SqlError
+from tailrace.formats.decode_changes import FORMAT_METADATA
 from tailrace.formats.decode_contract import Decoder
-from tailrace.formats.decode_debezium import FORMAT_METADATA
 from tailrace.plan.bind import assign
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.context import Context, Place
@@ -123,7 +123,7 @@ def _unknown_key(statement: CreateFlinkTable, column: FlinkColumn) -> SqlError:
 def lay(engine: Engine, statement: CreateFlinkTable, laying: Laying) -> tuple[Laid, ...]:
     """Every column of the table, in its order."""
     places = _places(statement, laying)
-    plain = [_plain(column, places) for column in statement.columns if column.expression is None]
+    plain = [_plain(statement, column, places) for column in statement.columns if column.expression is None]
     schema = tuple(laid.column for laid in plain)
     environment = Environment(columns=[laid.text for laid in plain])
     by_name = {laid.column.name: laid for laid in plain}
@@ -146,7 +146,7 @@ def _places(statement: CreateFlinkTable, laying: Laying) -> dict[tuple[str, str]
     return {each: f"c{i}" for i, each in enumerate(order)}
 
 
-def _plain(column: FlinkColumn, places: dict[tuple[str, str], str]) -> Laid:
+def _plain(statement: CreateFlinkTable, column: FlinkColumn, places: dict[tuple[str, str], str]) -> Laid:
     assert column.type is not None
     if column.key is None:
         place = places.get(("key", column.name)) or places[("value", column.name)]
@@ -156,8 +156,8 @@ def _plain(column: FlinkColumn, places: dict[tuple[str, str], str]) -> Laid:
         text, type, nullable = told.text.format(places[("message", column.key)]), told.type, told.nullable
     else:
         key = _FROM_VALUE + column.key.removeprefix(_FROM_VALUE)
-        found = [each for keys in FORMAT_METADATA.values() for name, each in keys.items() if name == key[6:]]
-        text, type, nullable = places[("value metadata", key)], found[0], True
+        type = FORMAT_METADATA[statement.settings.value_format.name][key.removeprefix(_FROM_VALUE)]
+        text, nullable = places[("value metadata", key)], True
     return Laid(Column(column.name, column.type, nullable), _cast(column, text, type))
 
 
