@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
@@ -37,7 +38,7 @@ from tailrace.plan.functions.nested import MAP
 from tailrace.plan.functions.registry import candidates, names
 from tailrace.plan.functions.resolve import resolve
 from tailrace.plan.functions.strings import OUTPUT_BOOLEAN
-from tailrace.plan.functions.tables import TableFunction, table_candidates, table_names
+from tailrace.plan.functions.tables import TableFunction, side_by_side, table_candidates, table_names
 from tailrace.plan.functions.windows import IGNORE_NULLS, WindowFunction, window_candidates, window_names
 from tailrace.plan.nodes import Aggregate
 from tailrace.plan.syntax.expressions import position_of
@@ -63,6 +64,15 @@ class SetCall:
     arguments: tuple[Expression, ...]
     columns: tuple[tuple[str, SqlType], ...]
 
+    @staticmethod
+    def together(sets: Sequence[SetCall]) -> SetCall:
+        """Several sets of one column each, gone through together: the shorter ones are filled up with NULL."""
+        return SetCall(
+            side_by_side([each.function for each in sets]),
+            tuple(argument for each in sets for argument in each.arguments),
+            tuple(column for each in sets for column in each.columns),
+        )
+
 
 @dataclass(slots=True)
 class Collected:
@@ -71,6 +81,7 @@ class Collected:
     aggregates: list[AggregateCall] = field(default_factory=list)
     windows: list[WindowCall] = field(default_factory=list)
     sets: list[SetCall] = field(default_factory=list)
+    groupings: list[tuple[Expression, ...]] = field(default_factory=list)  # the arguments of each grouping(…)
     named_windows: dict[str, exp.Expr] = field(default_factory=dict)
 
     def number(self, kind: str, item: AggregateCall | WindowCall) -> Expression:
@@ -173,6 +184,15 @@ class Calls(Binder):
         return total
 
     _call_num_nonnulls = _call_num_nulls
+
+    def _call_grouping(self, node: exp.Anonymous) -> Expression:
+        """Which of the arguments the row is *not* grouped by, as bits, the last argument the lowest."""
+        if self.collected is None:
+            raise GroupingFailure(f"grouping operations are not allowed in {self.clause}", position=position_of(node))
+        arguments = tuple(canonical(self.bind_typed(argument)) for argument in node.expressions)
+        if arguments not in self.collected.groupings:
+            self.collected.groupings.append(arguments)
+        return pending("grouping", self.collected.groupings.index(arguments), INTEGER, False)
 
     def _call_mz_now(self, node: exp.Anonymous) -> Expression:
         if self.context.now_at is None:
@@ -358,6 +378,8 @@ class Calls(Binder):
         return pending("set", self.collected.sets.index(item), item.columns[0][1], True)
 
     def set_call(self, name: str, arguments: list[Expression]) -> SetCall:
+        if name == "unnest" and len(arguments) > 1:
+            return SetCall.together([self.set_call(name, [argument]) for argument in arguments])
         entries = table_candidates(name)
         found = resolve([_AsOverload(entry) for entry in entries], [a.type for a in arguments])
         if found is None:

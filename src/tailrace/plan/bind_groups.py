@@ -8,7 +8,7 @@ ROLLUP and CUBE are a UNION ALL of aggregates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from tailrace.plan.outer import with_outer_refs
 from tailrace.plan.scope import Scope
 from tailrace.plan.syntax.expressions import position_of
 from tailrace.plan.walk import aggregate_with, subexpressions, with_children, with_subquery
+from tailrace.types.core import INTEGER
 
 if TYPE_CHECKING:
     from tailrace.plan.bind_select import SelectBinder
@@ -38,6 +39,7 @@ class Grouping:
     expressions: list[Expression]
     sets: list[Set]
     names: list[str]
+    groupings: list[tuple[int, ...]] = field(default_factory=list)  # the places of each grouping(…)'s arguments
 
     def node(self, input: Node, calls: Sequence[AggregateCall]) -> Node:
         outputs: list[Expression] = list(self.expressions)
@@ -60,10 +62,12 @@ class Grouping:
             made[chosen.index(i)] if i in chosen else Literal(text=None, type=e.type)
             for i, e in enumerate(self.expressions)
         ]
-        return Project(input=node, expressions=(*groups, *made[len(chosen) :]), names=(*self.names, *labels))
+        bits = [_bits(places, chosen) for places in self.groupings]
+        names = (*self.names, *labels, *("grouping" for _ in bits))
+        return Project(input=node, expressions=(*groups, *made[len(chosen) :], *bits), names=names)
 
-    def replaced(self, scope: Scope) -> Callable[[Expression], Expression]:
-        """Rewrites what stands above: grouped expressions and aggregates become columns, others are
+    def replaced(self, scope: Scope, aggregates: int) -> Callable[[Expression], Expression]:
+        """Rewrites what stands above: grouped expressions and aggregates (so many) become columns, others are
         refused.
         """
         always = set(self.sets[0]).intersection(*self.sets[1:]) if self.sets else set()
@@ -82,6 +86,11 @@ class Grouping:
             if waiting is not None and waiting.kind == "aggregate":
                 place = len(self.expressions) + waiting.number
                 return Ref(index=place, type=waiting.type, nullable=waiting.nullable)
+            if waiting is not None and waiting.kind == "grouping":
+                if len(self.sets) == 1:
+                    return _bits(self.groupings[waiting.number], self.sets[0])
+                place = len(self.expressions) + aggregates + waiting.number
+                return Ref(index=place, type=waiting.type, nullable=False)
             if isinstance(expression, Ref):
                 raise _ungrouped(scope, expression.index)
             expression = with_subquery(expression, lambda query: with_outer_refs(query, outer))
@@ -94,6 +103,12 @@ class Grouping:
             return replace(ref, index=found.index, nullable=found.nullable)
 
         return change
+
+
+def _bits(places: tuple[int, ...], chosen: Set) -> Literal:
+    """What grouping(…) of these is for the rows that are grouped by `chosen`."""
+    bits = sum(1 << i for i, place in enumerate(reversed(places)) if place not in chosen)
+    return Literal(text=str(bits), type=INTEGER)
 
 
 def _ungrouped(scope: Scope, index: int) -> GroupingFailure:
@@ -120,6 +135,10 @@ def bind_groups(
     for item in clause.expressions if clause is not None else ():
         alternatives = _alternatives(item, _Binder(select, grouping, outputs, names))
         grouping.sets = [_merged(a, b) for a, b in product(grouping.sets, alternatives)]
+    for arguments in select.collected.groupings:
+        if not all(argument in grouping.expressions for argument in arguments):
+            raise GroupingFailure("arguments to GROUPING must be grouping expressions of the associated query level")
+        grouping.groupings.append(tuple(grouping.expressions.index(argument) for argument in arguments))
     return grouping
 
 

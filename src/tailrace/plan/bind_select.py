@@ -13,11 +13,10 @@ from sqlglot import exp
 
 from tailrace.errors import SyntaxFailure, UnknownObject
 from tailrace.plan.bind_body import Body, ordinal
-from tailrace.plan.bind_calls import Collected
+from tailrace.plan.bind_calls import Collected, SetCall
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_from import FromBinder
 from tailrace.plan.bind_groups import Grouping, bind_groups
-from tailrace.plan.bind_sets import side_by_side
 from tailrace.plan.build import canonical
 from tailrace.plan.context import Context, Place, as_pending
 from tailrace.plan.expressions import Expression, Order, Ref
@@ -157,11 +156,12 @@ class SelectBinder:
 
     def _aggregate(self, items: Items) -> None:
         group = self.query.args.get("group")
-        if group is None and not self.collected.aggregates and items.having is None:
+        collected = self.collected
+        if group is None and not collected.aggregates and not collected.groupings and items.having is None:
             return
         grouping: Grouping = bind_groups(self, group, items.outputs, items.names)
         self.node = grouping.node(self.node, self.collected.aggregates)
-        change = grouping.replaced(self.scope)
+        change = grouping.replaced(self.scope, len(collected.aggregates))
         items.change(change)
         self.collected.windows = [window_with(call, change) for call in self.collected.windows]
         for item in self.collected.sets:
@@ -180,19 +180,14 @@ class SelectBinder:
             item.arguments = tuple(_settled(a, "window", width) for a in item.arguments)
 
     def _sets(self, items: Items) -> None:
-        """A set in the select list multiplies the rows."""
-        width = len(self.node.schema)
-        if len(self.collected.sets) > 1:
-            self.node = side_by_side(self.node, self.collected.sets)
-            items.change(lambda e: _settled(e, "set", width))
+        """A set in the select list multiplies the rows; several are gone through together."""
+        if not self.collected.sets:
             return
-        for item in self.collected.sets:
-            columns = tuple(Column(name, type) for name, type in item.columns)
-            self.node = FlatMap(
-                input=self.node, function=item.function, arguments=item.arguments, columns=columns
-            )
-        if self.collected.sets:
-            items.change(lambda e: _settled(e, "set", width))
+        width = len(self.node.schema)
+        item = SetCall.together(self.collected.sets)
+        columns = tuple(Column(name, type) for name, type in item.columns)
+        self.node = FlatMap(input=self.node, function=item.function, arguments=item.arguments, columns=columns)
+        items.change(lambda e: _settled(e, "set", width))
 
     def _result(self, items: Items) -> Body:
         distinct = self.query.args.get("distinct")

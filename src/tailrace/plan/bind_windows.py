@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tailrace.errors import NotSupported, SqlError
 from tailrace.plan.expressions import Order
+from tailrace.plan.value_times import interval_value
 
 
 def named_window(node: exp.Window, named: Mapping[str, exp.Expr]) -> exp.Expr:
@@ -55,4 +56,17 @@ def _bound(value: str | exp.Expr, side: str | None, kind: str) -> str:
         return f"UNBOUNDED {(side or '').upper()}"
     if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
         return f"{value.this} {(side or '').upper()}"
+    if kind == "RANGE" and isinstance(value, exp.Cast) and isinstance(value.this, exp.Literal):
+        return f"{_interval(value.this.this)} {(side or '').upper()}"
     raise NotSupported(f"{kind} frames with an offset that is not a whole number not yet supported")
+
+
+def _interval(text: str) -> str:
+    """Spark has intervals of months, and others of days and shorter times, but none of both."""
+    months, days, micros = interval_value(text)
+    if months and (days or micros):
+        raise NotSupported("RANGE frames with an offset of months and days not yet supported")
+    if months:
+        return f"INTERVAL '{months}' MONTH"
+    seconds, rest = divmod(days * 86_400_000_000 + micros, 1_000_000)
+    return f"INTERVAL '{seconds}.{rest:06d}' SECOND"

@@ -39,9 +39,11 @@ from tailrace.plan.expressions import (
 )
 from tailrace.plan.functions.operators import NOT
 from tailrace.plan.keys import infer_keys, is_injective
+from tailrace.plan.merge import composed
 from tailrace.plan.nodes import Aggregate, Distinct, Filter, FlatMap, Join, Node, Project, Values
 from tailrace.plan.nullability import not_null
 from tailrace.plan.outer import outer_columns
+from tailrace.plan.pushdown import columns
 from tailrace.plan.walk import has_subquery, with_children, with_expressions, with_inputs, with_subquery
 from tailrace.plan.walk import nodes as plan_nodes
 from tailrace.types.core import BIGINT, BOOLEAN
@@ -69,12 +71,51 @@ def decorrelated(node: Node) -> Node:
                     predicate=conjunction(p for p in parts if has_subquery(p)),
                 )
             )
+        case Join(condition=condition) if has_subquery(condition):
+            return _outer_join(node)
         case Values(rows=(row,)) if any(map(has_subquery, row)):
             columns = Columns(Values(rows=((),), schema=()))
             outputs = tuple(columns.replaced(e) for e in row)
             return Project(input=columns.node, expressions=outputs, names=tuple(c.name for c in node.schema))
         case _:
             return node
+
+
+def _outer_join(node: Join) -> Node:
+    """Conditions with subqueries that look at one side become columns of that side, which go away above the join.
+
+    Those that look at both sides stay as they are.
+    """
+    width = len(node.left.schema)
+    sides = Columns(node.left), Columns(node.right)
+    row = (*refs(node.left), *refs(node.right))  # of either side alone
+    plain: list[Expression] = []
+    asked: tuple[list[Expression], list[Expression]] = ([], [])
+    for part in conjuncts(node.condition):
+        used = columns(part)
+        if not has_subquery(part):
+            plain.append(part)
+        elif used and min(used) < width <= max(used):
+            return node
+        else:
+            side = int(bool(used) and min(used) >= width)
+            asked[side].append(sides[side].replaced(composed(part, row)))
+    left = _with_columns(node.left, sides[0].node, asked[0])
+    right = _with_columns(node.right, sides[1].node, asked[1])
+    extra, behind = len(asked[0]), len(left.schema) + len(node.right.schema)
+    met = [refs(left)[width + i] for i in range(extra)]
+    met += [replace(refs(right)[i - len(left.schema)], index=i) for i in range(behind, behind + len(asked[1]))]
+    condition = conjunction((*(_past(part, width, extra) for part in plain), *met))
+    joined = Join(left=left, right=right, kind=node.kind, condition=condition)
+    made = refs(joined)
+    outputs = made[:width] if node.kind in ("semi", "anti") else (*made[:width], *made[len(left.schema) : behind])
+    return Project(input=joined, expressions=outputs, names=tuple(c.name for c in node.schema))
+
+
+def _with_columns(side: Node, grown: Node, more: Sequence[Expression]) -> Node:
+    """The side's own columns and these, over what it has grown to."""
+    names = (*(c.name for c in side.schema), *(f"condition{i + 1}" for i in range(len(more))))
+    return Project(input=grown, expressions=(*refs(side), *more), names=names) if more else side
 
 
 def _inner_decorrelated(expression: Expression) -> Expression:

@@ -102,12 +102,33 @@ def table_names() -> tuple[str, ...]:
     return tuple(_BY_NAME)
 
 
+_BESIDE = " beside "
+
+
+def side_by_side(functions: Sequence[str]) -> str:
+    """The id of several functions of one column each, whose n-th rows are one row; the shorter ones go on with NULL."""
+    return _BESIDE.join(functions)
+
+
+def _array(function: str, arguments: Sequence[str]) -> tuple[str, int]:
+    """The Spark text of a function's rows as an array, and the number of its columns."""
+    names = function.split(_BESIDE)
+    if len(names) == 1:
+        entry = _BY_ID[function]
+        return entry.spark.format(*arguments), len(entry.columns)
+    arrays = []
+    for name in names:
+        count = len(_BY_ID[name].arguments)
+        arrays.append(f"coalesce({_array(name, arguments[:count])[0]}, array())")
+        arguments = arguments[count:]
+    fields = ", ".join(f"e.`{i}`" for i in range(len(names)))
+    return f"transform(arrays_zip({', '.join(arrays)}), e -> struct({fields}))", len(names)
+
+
 def generator(function: str, arguments: Sequence[str], node: FlatMap) -> str:
     """The Spark generator that makes the rows of a FlatMap's function."""
-    entry = _BY_ID[function.removesuffix(ORDINALITY)]
-    array = entry.spark.format(*arguments)
+    array, width = _array(function.removesuffix(ORDINALITY), arguments)
     if function.endswith(ORDINALITY):
-        width = len(entry.columns)
         values = ", ".join(f"e.col{i + 1}" for i in range(width)) if width > 1 else "e"
         array = f"transform({array}, (e, i) -> struct({values}, CAST(i + 1 AS bigint)))"
         return f"inline({array})"
