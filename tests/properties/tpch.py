@@ -7,21 +7,15 @@ business: orders come and go with their lines, lines are shipped, prices and sto
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
+from properties.texts import queries_of, tables_of
 from properties.world import Change, Row
 
-TEXTS = Path(__file__).parents[1] / "data" / "tpch"
-QUERIES = {path.stem: path.read_text().strip().removesuffix(";") for path in sorted(TEXTS.glob("q*.sql"))}
-_TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\);", re.DOTALL)
-TABLES: Mapping[str, Sequence[str]] = {
-    match[1]: (match[2].strip(),) for match in _TABLE.finditer((TEXTS / "schema.sql").read_text())
-}
+QUERIES, TABLES = queries_of("tpch"), tables_of("tpch")
 
 _REGIONS = ("AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST")
 _NATIONS = (  # each with its region

@@ -116,6 +116,7 @@ class World:
             rows.setdefault(change.table, []).extend(self._apply(change))
         deltas = {self._id(name): self._table(name, weighted) for name, weighted in rows.items() if weighted}
         self.engine.loop.change(lambda: deltas)
+        self._rest()
 
     def wait(self, milliseconds: int) -> None:
         """Time passes, and nothing else happens."""
@@ -124,7 +125,7 @@ class World:
         clock = self.engine.loop.clock
         assert isinstance(clock, StandingClock)
         clock.time = self._time = max(clock.time, clock.last) + milliseconds
-        self.engine.settle()
+        self._rest()
 
     def checkpoint(self) -> None:
         self._hold(self.each_tick)
@@ -140,6 +141,10 @@ class World:
             self.engine.loop._checkpointed = Tick(1 << 62)  # nothing is left to write at the end
         self.engine.close()
         self.engine = self._opened()
+        if self._time is not None:
+            self._rest()
+            for each in (self.each_tick, self.now_and_then):  # what was due meanwhile is done, and nobody held it apart
+                each.frontier, each.total = BEGINNING, {}
 
     def close(self) -> None:
         for each in (self.each_tick, self.now_and_then):
@@ -182,6 +187,12 @@ class World:
         return bags(self.engine, texts, session)
 
     # ── details ──
+
+    def _rest(self) -> None:
+        """Until no tick will come by itself: while a run has no index yet, something in it may be due."""
+        for _ in range(3 if self._time is not None else 0):
+            self.engine.store.lookups.settle()
+            self.engine.settle()
 
     def _hold(self, subscriber: Subscriber) -> None:
         """Single ticks after the subscriber's frontier stay readable."""
