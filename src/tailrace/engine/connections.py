@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from confluent_kafka import KafkaException
-
 from tailrace.catalog.items import Item
 from tailrace.engine import aws, sink_iceberg, sink_postgres, sink_redis
 from tailrace.engine.secrets import revealed
@@ -15,7 +13,6 @@ from tailrace.formats import registry as schema_registry
 from tailrace.formats.registry import RegistryConnection
 from tailrace.kafka.admin import Topics
 from tailrace.kafka.connection import KafkaConnection
-from tailrace.kafka.failures import Attempt, translate
 from tailrace.sql.names import SecretRef
 from tailrace.statements.connections.contract import ConnectionDetails
 from tailrace.statements.connections.csr import CsrDetails
@@ -25,7 +22,6 @@ from tailrace.statements.connections.kafka import KafkaDetails
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
 
-_ANSWER_SECONDS = 10.0
 
 
 def kafka(engine: Engine, item: Item) -> KafkaConnection:
@@ -92,12 +88,7 @@ def validate(engine: Engine, item: Item) -> None:
 
 
 def _check_kafka(engine: Engine, item: Item) -> None:
-    connection = kafka(engine, item)
-    try:
-        Topics(connection).client.list_topics(timeout=_ANSWER_SECONDS)
-    except KafkaException as error:
-        attempt = Attempt(connection=connection, doing=f'connecting as "{connection.name}"')
-        raise translate(error, attempt) from error
+    Topics(kafka(engine, item)).check_reachable()
 
 
 def _check_registry(engine: Engine, item: Item) -> None:

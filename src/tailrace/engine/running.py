@@ -13,6 +13,7 @@ from tailrace.engine import flink_jobs, flink_tables, sinks, sources
 from tailrace.engine.define import Identity, scan_of
 from tailrace.errors import InternalError
 from tailrace.plan.walk import scans
+from tailrace.sources.contract import Source
 from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.state.checkpoint import Frontiers
 from tailrace.statements.registry import parse_statement
@@ -93,8 +94,7 @@ class Running:
                 positions=owner,
             )
             return
-        opening = flink_tables.open_table if flink_tables.is_flink(item) else sources.open_source
-        source = opening(engine, item, self.offsets)
+        source = self._open_source(item)
         cluster.sources[item.id] = source
         engine.statuses.note(item.id, "starting")
         if not engine.log.position(item.id, Tick(1)):
@@ -149,6 +149,33 @@ class Running:
             knows=defences.known_ticks(engine.log),
         )
         engine.statuses.note(item.facts["sink"], "starting")
+
+    def reopen(self, item: Item) -> None:
+        """A running source or sink again, with clients of its own: what they connect with has changed."""
+        engine = self._engine
+        cluster = engine.cluster
+        if item.id in cluster.deliveries:
+            relation = engine.catalog.items[item.facts["from"]]
+            cluster.deliveries[item.id].reopen(sinks.open_sink(engine, item, relation))
+        elif item.id in cluster.sources:
+            old, new = cluster.sources[item.id], self._open_source(item)
+            cluster.sources[item.id] = new
+            rows = cluster.inputs[item.id]
+            if isinstance(new, UpsertSource):
+                assert isinstance(rows, UpsertInput)
+                rows.source = new
+            else:
+                assert isinstance(rows, LogInput)
+                rows.read = new.changes
+            for other in engine.catalog.items.values():
+                letters = cluster.inputs.get(other.id)
+                if other.facts.get("dead_letters_of") == item.id and isinstance(letters, LogInput):
+                    letters.read = new.dead_letters
+            old.close()
+
+    def _open_source(self, item: Item) -> Source | UpsertSource:
+        opening = flink_tables.open_table if flink_tables.is_flink(item) else sources.open_source
+        return opening(self._engine, item, self.offsets)
 
     def stop(self, ids: Iterable[str]) -> None:
         gone = set(ids)

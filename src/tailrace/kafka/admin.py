@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked as exported
@@ -22,13 +23,15 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked 
 from tailrace.errors import SqlError, TailraceError, Unavailable
 from tailrace.kafka.client import librdkafka_properties
 from tailrace.kafka.connection import KafkaConnection
-from tailrace.kafka.failures import Attempt, reason, translate
+from tailrace.kafka.failures import DECISIVE, Attempt, reason, translate
 
 log = logging.getLogger(__name__)
 
 ASK_THE_BROKER = -1  # for the number of partitions and the replication factor (Kafka 2.4 and later)
 
 _ANSWER_SECONDS = 30.0
+_REACH_SECONDS = 10.0
+_LOOK_SECONDS = 0.5
 _APPEAR_SECONDS = 30.0
 
 
@@ -46,8 +49,29 @@ class Topics:
 
     def __init__(self, connection: KafkaConnection) -> None:
         self._connection = connection
+        self._trouble: list[KafkaError] = []  # apart from self: a circle would keep the client alive
+        settings: dict[str, Any] = {**librdkafka_properties(connection), "error_cb": self._trouble.append}
         # A logger of ours keeps the client from writing to standard error.
-        self.client = AdminClient(librdkafka_properties(connection), logger=log)
+        self.client = AdminClient(settings, logger=log)
+
+    def check_reachable(self, seconds: float = _REACH_SECONDS) -> None:
+        """Returns when a broker has let us in.  Raises at once what waiting does not mend.
+
+        Other requests only time out when a password is wrong; the reason is told on the side.
+        """
+        deadline = time.monotonic() + seconds
+        self._trouble.clear()
+        while True:
+            try:
+                self.client.list_topics(timeout=_LOOK_SECONDS)
+                return
+            except KafkaException as error:
+                self.client.poll(0)
+                told = [each for each in self._trouble if each.code() in DECISIVE]
+                if told or time.monotonic() > deadline:
+                    doing = f'connecting as "{self._connection.name}"'
+                    attempt = Attempt(connection=self._connection, doing=doing)
+                    raise translate(told[0] if told else error, attempt) from error
 
     def partitions(self, topic: str) -> int | None:
         """How many partitions a topic has; None if there is no such topic."""

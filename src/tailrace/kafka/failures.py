@@ -24,6 +24,9 @@ _NO_SUCH_TOPIC = {
 _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 _NOT_AUTHENTICATED = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
 _NOT_REACHED = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT}
+DECISIVE = {*_NOT_AUTHENTICATED, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
+"""What a client that is just connecting need not wait after."""
+
 _A_PERSON_MUST_ACT = {
     KafkaError._INVALID_ARG,
     KafkaError.INVALID_CONFIG,

@@ -80,6 +80,7 @@ class KafkaSink:
         The schema registry is asked last: whether or not it answers, what a predecessor left open is ended.
         """
         self._writer = None
+        self._topics.check_reachable()
         ensure_progress_topic(self._topics, self._sink.connection)
         too_early = None if self._defences.fence_before_progress else self._read_progress()
         writer = self._open()

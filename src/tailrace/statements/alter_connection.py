@@ -6,16 +6,20 @@ Several changes take effect together.  `ConnectionType.altered` applies them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tailrace.errors import InvalidOption, NotSupported
+from tailrace.engine import connections, reopening
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
+from tailrace.errors import InvalidOption, NotSupported, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import PLAIN, Given, Options, option_name, parse_option, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
 from tailrace.statements.alter_object import AlterOwner, Rename
 from tailrace.statements.connections.registry import EVERY_OPTION
-from tailrace.statements.create_connection import VALIDATE, WITH_OPTIONS
+from tailrace.statements.contract import Result
+from tailrace.statements.create_connection import VALIDATE, WITH_OPTIONS, CreateConnection, define
 
 STARTS = (("ALTER", "CONNECTION"),)
 
@@ -72,3 +76,22 @@ def _reset(p: Parser, reset: list[Given]) -> None:
     if any(given.option == option for given in reset):
         raise InvalidOption(f"{option.name} specified more than once", position=position)
     reset.append(Given(option, None, position))
+
+
+def execute(statement: AlterConnection, session: Session, arguments: Arguments) -> Result:
+    """What runs with the connection goes on with the new settings; if they are refused, with the old ones."""
+    try:
+        item = session.resolve(statement.name, "connection")
+    except UnknownObject:
+        if not statement.if_exists:
+            raise
+        session.notice(f'connection "{statement.name}" does not exist, skipping')
+        return Result(tag="ALTER CONNECTION")
+    old: CreateConnection = item.statement
+    new = replace(old, details=old.type.altered(old.details, statement.change, statement.reset))
+    identity = Identity(id=item.id, name=item.name, facts=item.facts)
+    changed = define(new, session, identity)
+    if old.type.validated if statement.validate is None else statement.validate:
+        connections.validate(session.engine, changed)
+    reopening.altered(session.engine, changed)
+    return Result(tag="ALTER CONNECTION")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.evaluate import constant_text
+from tailrace.engine.reopening import reopen_users
 from tailrace.secret import Secret
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
@@ -39,4 +40,5 @@ def execute(statement: AlterSecret, session: Session, arguments: Arguments) -> R
     item = session.resolve(statement.name, "secret")
     secret = statement.value.literal or Secret(constant_text(session, statement.value.query()))
     session.engine.storage.set_secret(item.id, secret)
+    reopen_users(session.engine, item.id)
     return Result(tag="ALTER SECRET")

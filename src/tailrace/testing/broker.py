@@ -17,10 +17,16 @@ from types import TracebackType
 from typing import Self
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked as exported
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 
 from tailrace.jars import broker_classpath
 from tailrace.java import java
+from tailrace.testing.certificates import Certificate, make_certificate
 from tailrace.testing.ports import free_ports, is_listening
 from tailrace.testing.process import Child, ScratchDirectory
 
@@ -56,16 +62,24 @@ class BrokerFailed(RuntimeError):
 
 
 class Broker:
-    """A Kafka broker of our own.  `properties` are added to its server.properties and win over ours."""
+    """A Kafka broker of our own.  `properties` are added to its server.properties and win over ours.
+
+    `secure`: SSL, SASL_PLAINTEXT or SASL_SSL, for a second listener beside the open one.  Its certificate is also the
+    one that it trusts in clients; SASL users are made by `set_password`.
+    """
 
     def __init__(
         self,
         *,
+        secure: str | None = None,
         properties: Mapping[str, str] | None = None,
         heap: str = "512m",
         jvm_options: Sequence[str] = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
     ) -> None:
         self._properties = dict(properties or {})
+        self._secure = secure
+        self._secure_port = 0
+        self._certificate: Certificate | None = None
         self._jvm_options = (f"-Xmx{heap}", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", *jvm_options)
         self._scratch: ScratchDirectory | None = None
         self._child: Child | None = None
@@ -78,6 +92,26 @@ class Broker:
         if not self._port:
             raise BrokerFailed("the broker has not been started")
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def secure_bootstrap(self) -> str:
+        """The address of the secure listener."""
+        if self._secure is None:
+            raise BrokerFailed("the broker has no secure listener")
+        return f"127.0.0.1:{self._secure_port}"
+
+    @property
+    def certificate(self) -> Certificate:
+        """Of the secure listener, and of clients that it lets in."""
+        assert self._certificate is not None, "the broker has no secure listener, or was not started"
+        return self._certificate
+
+    def set_password(self, user: str, password: str) -> None:
+        """Lets a user in by SCRAM-SHA-256, with this password and no other."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
+        credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+        change = UserScramCredentialUpsertion(user, credential, password.encode())
+        admin.alter_user_scram_credentials([change])[user].result()
 
     @property
     def pid(self) -> int:
@@ -107,7 +141,7 @@ class Broker:
             return self
         for attempt in range(1, _START_TRIES + 1):
             self._scratch = ScratchDirectory("tailrace-kafka-")
-            self._port, self._controller_port = free_ports(2)
+            self._port, self._controller_port, self._secure_port = free_ports(3)
             try:
                 self._write_properties()
                 self._format()
@@ -162,6 +196,10 @@ class Broker:
             "controller.quorum.voters": f"1@{controller}",
             "log.dirs": str(self._directory / "data"),
         }
+        if self._secure is not None:
+            addresses["listeners"] += f",SECURE://{self.secure_bootstrap}"
+            addresses["advertised.listeners"] += f",SECURE://{self.secure_bootstrap}"
+            addresses |= self._security(self._secure)
         properties = {**_PROPERTIES, **addresses, **self._properties}
         _write(self._directory / "server.properties", properties)
         fencing = {
@@ -173,6 +211,23 @@ class Broker:
         left_out = ("advertised.listeners", "inter.broker.listener.name")
         kept = {name: value for name, value in properties.items() if name not in left_out}
         _write(self._directory / "fencing.properties", {**kept, **fencing})
+
+    def _security(self, protocol: str) -> dict[str, str]:
+        self._certificate = make_certificate(self._directory)
+        store = self._directory / "keystore.pem"
+        store.write_text(self._certificate.key + self._certificate.certificate)
+        return {
+            "listener.security.protocol.map": f"{_PROPERTIES['listener.security.protocol.map']},SECURE:{protocol}",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(store),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(self._directory / "certificate.pem"),
+            "ssl.client.auth": "required" if protocol == "SSL" else "none",
+            "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+            "listener.name.secure.scram-sha-256.sasl.jaas.config": (
+                "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+            ),
+        }
 
     def _command(self, main_class: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
         return [str(java()), *self._jvm_options, *options, "-cp", broker_classpath(), main_class, *arguments]

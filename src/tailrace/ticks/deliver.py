@@ -64,6 +64,11 @@ class Delivery:
         """A tick before which this sink will ask for nothing."""
         return self._frontier if self._frontier is not None else max(self.start, self.kept)
 
+    def reopen(self, sink: Sink) -> None:
+        """The same target by another way.  What it holds is asked again."""
+        self.sink.close()
+        self.sink, self._progress, self._refusal = sink, None, None
+
     def ask(self) -> None:
         """Fences older writers and reads what the target holds, if that is in doubt."""
         if self._progress is not None:
