@@ -184,20 +184,38 @@ def _sinks(session: EngineSession) -> Rows:
         formats = getattr(target, "formats", None)
         key = format_name(getattr(formats, "of_key", None)) if getattr(target, "key", None) is not None else None
         value = format_name(getattr(formats, "value", None))
-        same = key is None or (key == value and key in ("avro", "json"))
         envelope = getattr(getattr(target, "envelope", None), "name", None) or getattr(target, "mode", None)
-        yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, sink_type(item)),
-            *(connection_id(session, target), None, None if envelope is None else str(envelope).lower()),
-            *(value if same else f"key-{key}-value-{value}", key, value, CLUSTER_ID, owner_id(session, item)),
-            *(item.create_sql, redacted(session, item)),
-        )
+        names = (item.id, item_oid(item), schema_id(item), item.name.item, sink_type(item))
+        shown = None if envelope is None else str(envelope).lower()
+        yield *names, connection_id(session, target), *_sink_formats(shown, key, value), *_sink_rest(session, item)
+    for item in session.engine.catalog.of_kind("job"):
+        settings = session.resolve(item.statement.table).statement.settings
+        key = None if settings.key_format is None else settings.key_format.name
+        envelope = "upsert" if settings.is_upsert else "debezium" if settings.value_format.is_changelog else "append"
+        names = (job_sink(item), 20_000 + int(job_sink(item)[1:]), schema_id(item), item.name.item, "kafka")
+        yield *names, None, *_sink_formats(envelope, key, settings.value_format.name), *_sink_rest(session, item)
+
+
+def job_sink(job: Item) -> str:
+    """An INSERT into a Kafka table of Flink's runs for ever: the id of the sink in it."""
+    return str(job.facts["sink"])
+
+
+def _sink_formats(envelope: str | None, key: str | None, value: str | None) -> tuple[str | None, ...]:
+    same = key is None or (key == value and key in ("avro", "json"))
+    return None, envelope, value if same else f"key-{key}-value-{value}", key, value
+
+
+def _sink_rest(session: EngineSession, item: Item) -> tuple[str | None, ...]:
+    return CLUSTER_ID, owner_id(session, item), item.create_sql, redacted(session, item)
 
 
 def _kafka_sinks(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("sink"):
         if sink_type(item) == "kafka":
             yield item.id, item.statement.target.topic
+    for item in session.engine.catalog.of_kind("job"):
+        yield job_sink(item), session.resolve(item.statement.table).statement.settings.topics[0]
 
 
 def _iceberg_sinks(session: EngineSession) -> Rows:

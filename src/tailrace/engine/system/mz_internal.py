@@ -15,6 +15,7 @@ from tailrace.engine.system.mz_catalog import (
     OBJECTS,
     cluster_id,
     format_name,
+    job_sink,
     sink_type,
     source_type,
 )
@@ -49,11 +50,15 @@ def _namespaced(status: Status, namespace: str) -> str | None:
 def _namespace(item: Item) -> str:
     if item.kind == "materialized view":
         return "internal"
+    if item.kind == "job":
+        return "kafka"
     return source_type(item) if item.kind == "source" else sink_type(item)
 
 
 def _type(item: Item) -> str:
     match item.kind:
+        case "job":
+            return "kafka"
         case "sink":
             return sink_type(item)
         case "source":
@@ -62,18 +67,21 @@ def _type(item: Item) -> str:
             return item.kind.replace(" ", "-")
 
 
-def _watched(session: EngineSession, kind: str) -> list[Item]:
-    return [item for item in session.engine.catalog.of_kind(kind) if "dead_letters_of" not in item.facts]
+def _watched(session: EngineSession, kind: str) -> list[tuple[str, Item]]:
+    """With the id that its status is noted under."""
+    kinds = (kind, "job") if kind == "sink" else (kind,)
+    items = [item for item in session.engine.catalog.of_kind(*kinds) if "dead_letters_of" not in item.facts]
+    return [(job_sink(item) if item.kind == "job" else item.id, item) for item in items]
 
 
 def _statuses(kind: str) -> Callable[[EngineSession], Rows]:
     def rows(session: EngineSession) -> Rows:
-        for item in _watched(session, kind):
-            status = session.engine.statuses.of(item.id)
+        for id, item in _watched(session, kind):
+            status = session.engine.statuses.of(id)
             changed = moment(status.changed_at) if status.changed_at else None
             error = _namespaced(status, _namespace(item))
             details = _details(status, error, _namespace(item))
-            yield item.id, item.name.item, _type(item), changed, status.status, error, details, error
+            yield id, item.name.item, _type(item), changed, status.status, error, details, error
 
     return rows
 
@@ -81,9 +89,10 @@ def _statuses(kind: str) -> Callable[[EngineSession], Rows]:
 def _history(*kinds: str) -> Callable[[EngineSession], Rows]:
     def rows(session: EngineSession) -> Rows:
         seen = session.engine.seen
+        jobs = {job_sink(item): item for item in seen.values() if item.kind == "job"}
         for id, status in session.engine.statuses.history():
-            item = seen.get(id)
-            if item is not None and item.kind in kinds and "dead_letters_of" not in item.facts:
+            item = jobs.get(id) if "sink" in kinds and id in jobs else seen.get(id)
+            if item is not None and (item.kind in kinds or id in jobs) and "dead_letters_of" not in item.facts:
                 namespace = _namespace(item)
                 error = _namespaced(status, namespace)
                 details = _details(status, error, namespace)
