@@ -110,19 +110,23 @@ def side_by_side(functions: Sequence[str]) -> str:
     return _BESIDE.join(functions)
 
 
+def apart(function: str) -> list[tuple[str, int]]:
+    """The ids of the functions that stand side by side, with the numbers of their arguments."""
+    return [(name, len(_BY_ID[name].arguments)) for name in function.split(_BESIDE)]
+
+
 def _array(function: str, arguments: Sequence[str]) -> tuple[str, int]:
     """The Spark text of a function's rows as an array, and the number of its columns."""
-    names = function.split(_BESIDE)
-    if len(names) == 1:
+    parts = apart(function)
+    if len(parts) == 1:
         entry = _BY_ID[function]
         return entry.spark.format(*arguments), len(entry.columns)
     arrays = []
-    for name in names:
-        count = len(_BY_ID[name].arguments)
+    for name, count in parts:
         arrays.append(f"coalesce({_array(name, arguments[:count])[0]}, array())")
         arguments = arguments[count:]
-    fields = ", ".join(f"e.`{i}`" for i in range(len(names)))
-    return f"transform(arrays_zip({', '.join(arrays)}), e -> struct({fields}))", len(names)
+    fields = ", ".join(f"e.`{i}`" for i in range(len(parts)))
+    return f"transform(arrays_zip({', '.join(arrays)}), e -> struct({fields}))", len(parts)
 
 
 def generator(function: str, arguments: Sequence[str], node: FlatMap) -> str:

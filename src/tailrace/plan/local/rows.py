@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from itertools import zip_longest
 from typing import Any, assert_never
 
 from tailrace.plan.build import conjuncts
 from tailrace.plan.equalities import equalities
 from tailrace.plan.expressions import AggregateCall, Call, Order
 from tailrace.plan.functions.operators import NOT_DISTINCT
-from tailrace.plan.functions.tables import ORDINALITY
+from tailrace.plan.functions.tables import ORDINALITY, apart
 from tailrace.plan.local.aggregates import aggregate
 from tailrace.plan.local.contract import Evaluate, Functions, Leaf, NotLocal, Outer, Row, Rows
 from tailrace.plan.local.expressions import Compiler
@@ -122,18 +123,16 @@ class _Evaluator:
 
     def _flat_map(self, node: FlatMap, outer: Outer) -> Rows:
         name = node.function.removesuffix(ORDINALITY)
-        make = _SETS.get(name)
-        if make is None:
-            raise NotLocal(name)
+        make = _set(name)
         arguments = [self._compile(argument) for argument in node.arguments]
         numbered = node.function != name
         found: Rows = []
         for row in self.rows(node.input, outer):
             values = [argument(row, outer) for argument in arguments]
-            members: Sequence[Any] = [] if None in values else make(*values)
-            self._looks_at(len(members))
-            made = list(members)
-            found += [(*row, value, *((place,) if numbered else ())) for place, value in enumerate(made, start=1)]
+            sets = make(values)
+            self._looks_at(max(map(len, sets)))  # before any is made
+            made = list(zip_longest(*sets))
+            found += [(*row, *members, *((place,) if numbered else ())) for place, members in enumerate(made, start=1)]
             if node.outer and not made:
                 found.append((*row, *[None] * len(node.columns)))
         return found
@@ -272,6 +271,24 @@ def _series(start: int, end: int, step: int = 1) -> range:
     if step == 0:
         raise NotLocal("generate_series")
     return range(start, end + (1 if step > 0 else -1), step)
+
+
+def _set(function: str) -> Callable[[list[Any]], list[Sequence[Any]]]:
+    """From the arguments' values to the members of a set, or of several that stand side by side."""
+    parts = apart(function)
+    unknown = [name for name, _ in parts if name not in _SETS]
+    if unknown:
+        raise NotLocal(unknown[0])
+
+    def sets(values: list[Any]) -> list[Sequence[Any]]:
+        found, first = [], 0
+        for name, count in parts:
+            given = values[first : first + count]
+            found.append([] if None in given else _SETS[name](*given))
+            first += count
+        return found
+
+    return sets
 
 
 _SETS: dict[str, Callable[..., Any]] = {
