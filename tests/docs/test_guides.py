@@ -101,4 +101,5 @@ def test_iceberg(engine: Engine, tmp_path: Path) -> None:
 
 def test_every_guide_is_followed_by_a_test() -> None:
     here = Path(__file__).read_text()
-    assert all(f'"{guide.name}"' in here for guide in GUIDES.glob("*.md"))
+    with_sql = [guide for guide in GUIDES.glob("*.md") if BLOCK.search(guide.read_text())]
+    assert all(f'"{guide.name}"' in here for guide in with_sql)

@@ -128,6 +128,20 @@ def test_a_writer_that_hangs_holds_up_the_next_one_if_nobody_ends_it(writers: Wr
         hang(writers, Defences(end_older=False))
 
 
+def test_somebody_who_locks_the_table_does_not_hold_us_up_for_ever(postgres: Postgres, writers: Writers) -> None:
+    writer = writers.open()
+    writer._lock_seconds = 1
+    writer.progress()
+    writer.write(T1, zset((1, "a", 1)))
+    with postgres.connect() as other, other.transaction():
+        other.execute(f"LOCK TABLE {writers.sink.shown}".encode())
+        with pytest.raises(Unavailable, match="lock timeout"):
+            writer.write(T2, zset((2, "b", 1)))
+    assert writer.progress().tick == T1
+    writer.write(T2, zset((2, "b", 1)))
+    assert contents(postgres, writers.sink) == {1: "a", 2: "b"}
+
+
 def lose_an_answer(postgres: Postgres, spark: SparkSession, defences: Defences) -> dict[int, str | None]:
     """The server commits, the answer is lost, the engine asks and goes on from there."""
     with Proxy(postgres.port) as proxy:
@@ -165,10 +179,10 @@ def test_without_the_progress_row_nobody_knows_what_a_lost_answer_said(
 def test_a_large_snapshot_goes_through_in_pieces(postgres: Postgres, writers: Writers) -> None:
     writer = writers.open(small_rows=1000)
     writer.progress()
-    written = writer.write(T1, numbers(50_000))
-    assert written.messages == 50_000
+    written = writer.write(T1, numbers(20_000))
+    assert written.messages == 20_000
     found = contents(postgres, writers.sink)
-    assert found == {i: f"v{i}" for i in range(50_000)}
+    assert found == {i: f"v{i}" for i in range(20_000)}
     assert writers.open().progress().tick == T1
 
 

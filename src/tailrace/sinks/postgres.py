@@ -27,10 +27,11 @@ from tailrace.sinks.arrow_stream import bytes_of, stream
 from tailrace.sinks.contract import Progress, Written
 from tailrace.sinks.postgres_connection import translate
 from tailrace.sinks.postgres_definition import TICK_SETTING, Defences, PostgresSinkDefinition
+from tailrace.sinks.upserts import partitions
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import Tick
 
-_LOCK_SECONDS = 30  # an older writer that we could not end holds the sink's row for no longer than its commit
+_LOCK_SECONDS = 10  # while we wait for somebody's LOCK TABLE, or an older writer's commit, no other sink gets its tick
 _WORTH_ANALYZING = 1000
 
 
@@ -133,9 +134,8 @@ class PostgresSink:
         )
 
     def _raise_generation(self, session: psycopg.Connection) -> tuple[int, int | None]:
-        session.execute(f"SET lock_timeout = '{self._lock_seconds}s'")
+        session.execute(f"SET lock_timeout = '{self._lock_seconds}s'")  # for all that follows in this session
         found = session.execute(self._sink.raise_generation(), (self._sink.progress_key,)).fetchone()
-        session.execute("SET lock_timeout = 0")
         assert found is not None
         return found[0], found[1]
 
@@ -238,8 +238,8 @@ class PostgresSink:
         if delta.rows <= self._small_rows:
             few: list[pa.RecordBatch] = self._small.sql(self._sink.lines(delta, 1)).toArrow().to_batches()
             return few
-        partitions = max(-(-delta.rows // self._small_rows), self._spark.sparkContext.defaultParallelism)
-        return stream(self._spark.sql(self._sink.lines(delta, min(partitions, 1000))))
+        parts = partitions(delta, self._spark.sparkContext.defaultParallelism)
+        return stream(self._spark.sql(self._sink.lines(delta, parts)))
 
     def _apply(self, writer: _Writer, rows: int) -> None:
         session, sink = writer.session, self._sink

@@ -33,7 +33,7 @@ from tailrace.sinks.arrow_stream import bytes_of, stream
 from tailrace.sinks.contract import Progress, Written
 from tailrace.sinks.redis_connection import translate
 from tailrace.sinks.redis_definition import SCRIPT, Defences, RedisSinkDefinition
-from tailrace.sinks.upserts import DELETE
+from tailrace.sinks.upserts import DELETE, partitions
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import Tick
 
@@ -168,8 +168,7 @@ class RedisSink:
         return stream(self._spark.sql(self._sink.rows(delta, self._partitions(delta))))
 
     def _partitions(self, delta: ZSet) -> int:
-        needed = max(-(-delta.rows // self._small_rows), self._spark.sparkContext.defaultParallelism)
-        return min(needed, 1000)
+        return partitions(delta, self._spark.sparkContext.defaultParallelism)
 
     def _chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_Chunk]:
         """The rows in pieces of bounded size; none is split."""

@@ -9,6 +9,9 @@ from tailrace.ivm.zset import ZSet
 
 INSERT, UPDATE, DELETE = "i", "u", "d"
 
+_PARTITION_ROWS = 100_000  # two partitions are on the driver at a time, and each costs a job
+_MOST_PARTITIONS = 1000
+
 
 def per_key(delta: ZSet, key: str, row: str, partitions: int) -> str:
     """Spark text, one row for each key that changed.  One shuffle.
@@ -27,3 +30,8 @@ def per_key(delta: ZSet, key: str, row: str, partitions: int) -> str:
     )
     change = f"CASE WHEN came = 0 THEN '{DELETE}' WHEN net > 0 THEN '{INSERT}' ELSE '{UPDATE}' END"
     return f"SELECT k, r, came, {change} AS change FROM ({keys})"
+
+
+def partitions(delta: ZSet, parallelism: int) -> int:
+    """Into how many parts a large change is spread, to be read on the driver one after the other."""
+    return min(max(-(-delta.rows // _PARTITION_ROWS), parallelism), _MOST_PARTITIONS)
