@@ -17,9 +17,11 @@ from tailrace.engine.engine import Engine
 from tailrace.testing import postgres as pg
 from tailrace.testing import redis as rd
 from tailrace.testing import s3 as bucket
+from tailrace.testing.broker import Broker
 from tailrace.testing.postgres import Postgres
 from tailrace.testing.redis import Redis
 from tailrace.testing.s3 import S3
+from tailrace.testing.topics import create_topic, produce, read_committed
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 BLOCK = re.compile(r"```sql\n(.*?)```", re.DOTALL)
@@ -47,6 +49,17 @@ def test_postgres(engine: Engine, postgres: Postgres) -> None:
         found = connection.execute("SELECT * FROM totals ORDER BY item").fetchall()
         connection.execute("DROP TABLE totals")
     assert found == [("nut", 1, 1), ("tea", 2, 12)]
+
+
+def test_flink(engine: Engine, broker: Broker) -> None:
+    produce(broker.bootstrap, create_topic(broker.bootstrap, "guide_orders"), [(None, '{"item": "tea", "amount": 12}')])
+    addresses = {"localhost:9092": broker.bootstrap, "'orders'": "'guide_orders'"}
+    follow(engine, "flink.md", addresses)
+    answer = engine.sql("SELECT * FROM totals")
+    assert answer is not None
+    assert answer.to_pylist() == [{"item": "tea", "total": 12}]
+    told = read_committed(broker.bootstrap, "totals_by_item")
+    assert [(each.key, each.value) for each in told] == [(b'{"item":"tea"}', b'{"item":"tea","total":12}')]
 
 
 def test_redis(engine: Engine, redis: Redis) -> None:

@@ -27,6 +27,12 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("run", help="run a SQL script without a server")
     parser.add_argument("file", type=Path, metavar="FILE.sql")
     parser.add_argument("--data-dir", type=Path, metavar="D", help="where durable things are kept (default: nowhere)")
+    parser.add_argument(
+        "--dialect",
+        choices=("auto", "materialize", "flink"),
+        default="auto",
+        help="whose SQL the script is written in (default: each statement says it itself)",
+    )
     add_flags(parser, ENGINE)
     parser.set_defaults(run=run)
 
@@ -39,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: stopping.set())
     spark = build_session(options.master, options.driver_memory)
     with Engine(spark, options.data_dir, pace=pace(options), sizes=sizes(options)) as engine:
-        _execute(engine, text, options.file)
+        _execute(engine, text, options.file, options.dialect)
         while not stopping.is_set() and engine.has_unbounded_inputs() and engine.loop.failure is None:
             stopping.wait(0.2)
         engine.settle()
@@ -47,8 +53,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _execute(engine: Engine, text: str, file: Path) -> None:
+def _execute(engine: Engine, text: str, file: Path, dialect: str) -> None:
     session = engine.session()
+    session.set_variable("dialect", dialect)
     for statement in split(text):
         try:
             result = session.execute(session.prepare(statement.text))

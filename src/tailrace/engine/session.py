@@ -15,7 +15,7 @@ import pyarrow as pa
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import Role
-from tailrace.engine import asking, auditing, privileges
+from tailrace.engine import asking, auditing, dialects, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables, seconds
@@ -90,6 +90,7 @@ class EngineSession:
         if not self.split(text):
             return Prepared(text=text, statement=None, parameters=(), columns=None)
         statement = parse_statement(text)
+        dialects.check(self, statement, text)
         describe = getattr(_module_of(statement), "describe", None)
         if describe is None:
             return Prepared(text=text, statement=statement, parameters=(), columns=None)

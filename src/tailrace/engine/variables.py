@@ -33,6 +33,7 @@ VARIABLES = (
     Variable(name="default_table_access_method", default="heap", read_only=True),
     Variable(name="default_transaction_isolation", default="strict serializable"),
     Variable(name="default_transaction_read_only", default="off", only=("off", "false", "0")),
+    Variable(name="dialect", default="auto", only=("auto", "materialize", "flink")),
     Variable(name="extra_float_digits", default="1"),
     Variable(name="idle_in_transaction_session_timeout", default="0"),
     Variable(name="integer_datetimes", default="on", reported="integer_datetimes", read_only=True),

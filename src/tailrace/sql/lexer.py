@@ -90,6 +90,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.IGNORECASE)  # of Flink's: it means something, so it is no comment
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _ESCAPE = re.compile(r"''|\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _UNICODE = re.compile(r"''|\\(\\|[0-9a-fA-F]{4}|\+[0-9a-fA-F]{6})")
@@ -115,6 +116,8 @@ def _tokens(text: str, offset: int) -> Iterator[Token]:
             pass
         elif name == "comment":
             end = _comment_end(text, at, offset)
+            if _HINT.match(text, at):
+                yield Token(Kind.SYMBOL, text[at:end], text[at:end], offset + at, offset + end)
         elif name == "dollar":
             end = _dollar_end(text, match, offset)
             value = text[match.end() : end - len(match.group())]
