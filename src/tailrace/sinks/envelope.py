@@ -141,7 +141,8 @@ class Envelope:
         """The columns of a message, over an event's.  What is NULL stays NULL: a tombstone has no framing."""
         told = {DEBEZIUM: self._change, CHANGELOG: self._came_or_left}.get(self.kind, lambda: "a")()
         value = _framed(told, self.value_format)
-        return f"{_framed('k', self.key_format)} AS key, {value} AS value, w AS copies{_named(self.extras)}"
+        key = "k" if self.key is None else _framed("k", self.key_format)
+        return f"{key} AS key, {value} AS value, w AS copies{_named(self.extras)}"
 
     def _change(self) -> str:
         frame = self.value_format.change

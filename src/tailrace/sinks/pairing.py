@@ -32,7 +32,7 @@ def messages(encoded: pa.Table, envelope: Envelope, *, positive: bool) -> pa.Tab
     value = events["a"] if telling is None else telling(events, envelope.value_format)
     return pa.table(
         {
-            "key": _framed(events["k"], envelope.key_format),
+            "key": events["k"] if envelope.key is None else _framed(events["k"], envelope.key_format),
             "value": _framed(value, envelope.value_format),
             "copies": events["w"],
             **_extras(events),
