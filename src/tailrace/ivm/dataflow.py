@@ -20,6 +20,7 @@ class Dataflow:
         self._store = store
         self._leaf = leaf
         self._operators: dict[Node, Operator] = {}
+        self._timed: dict[Node, Timed] = {}
         self._arranged: dict[tuple[Node, tuple[Expression, ...]], Arranged] = {}
 
     def operator(self, node: Node) -> Operator:
@@ -31,6 +32,8 @@ class Dataflow:
             else:
                 found = choose(node, self._store, self.operator, self.arranged)
             self._operators[node] = found
+            if isinstance(found, Timed):
+                self._timed[node] = found
         return found
 
     def arranged(self, node: Node, key: tuple[Expression, ...]) -> Arranged:
@@ -41,12 +44,13 @@ class Dataflow:
 
     def timed(self) -> list[Timed]:
         """The operators for which time matters."""
-        return [operator for operator in self._operators.values() if isinstance(operator, Timed)]
+        return list(self._timed.values())
 
     def keep_only(self, roots: list[Operator]) -> None:
         """Forgets operators that no root reads, and gives their traces' space back."""
         living = {id(operator) for root in roots for operator in reach(root)}
         self._operators = {node: op for node, op in self._operators.items() if id(op) in living}
+        self._timed = {node: op for node, op in self._timed.items() if node in self._operators}
         self._arranged = {key: op for key, op in self._arranged.items() if id(op) in living}
         needed = {trace.id for root in roots for trace in traces(root)}
         for id_ in [id_ for id_ in self._store.traces if id_ not in needed]:

@@ -1,11 +1,13 @@
 """A real S3 server on this machine: rclone over a directory, with a key of its own."""
 
 import sys
+import time
 from pathlib import Path
 
 from tailrace.testing.ports import is_listening
 from tailrace.testing.server import Server, ServerFailed
 
+_CACHE_SECONDS = 0.1  # that a directory is remembered; with none rclone does nothing but forget
 ACCESS_KEY, SECRET_KEY = "of-the-tests", "of-the-test-server"
 
 
@@ -20,6 +22,7 @@ class S3(Server):
 
     def make_bucket(self, name: str) -> str:
         (self._buckets / name).mkdir()
+        time.sleep(2 * _CACHE_SECONDS)  # it may have looked a moment ago
         return name
 
     def objects(self, bucket: str) -> dict[str, Path]:
@@ -39,7 +42,7 @@ class S3(Server):
 
     def _command(self, scratch: Path) -> list[str | Path]:
         command: list[str | Path] = ["sh", scratch / "rclone.sh", _installed(), "serve", "s3", scratch / "buckets"]
-        command += ["--addr", f"127.0.0.1:{self.port}", "--dir-cache-time", "0s"]
+        command += ["--addr", f"127.0.0.1:{self.port}", "--dir-cache-time", f"{_CACHE_SECONDS}s"]
         return [*command, "--config", scratch / "rclone.conf", "--cache-dir", scratch / "cache"]
 
     def _answers(self) -> bool:
