@@ -64,10 +64,13 @@ def _program(scratch: Path, name: str) -> str:
 
 
 def _unprivileged() -> list[str]:
-    """What to put before a command so that it does not run as root."""
+    """What to put before a command so that it does not run as root.
+
+    A change of user clears the signal by which the supervisor's death would end it: it is asked for again.
+    """
     if os.geteuid() != 0:
         return []
-    return ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
+    return ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups", "--pdeathsig=KILL"]
 
 
 def _installed() -> Path:

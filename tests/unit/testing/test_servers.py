@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -56,4 +57,14 @@ def test_they_end_with_a_parent_that_was_killed() -> None:
         assert len(servers) == 2
         parent.send_signal(signal.SIGKILL)
         _, alive = psutil.wait_procs(servers, timeout=60)
+        assert not alive
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is told of a parent's death")
+def test_postgres_ends_with_a_supervisor_that_was_killed() -> None:
+    with Postgres() as server:
+        process = psutil.Process(server.pid)
+        supervisor = process.ppid()
+        os.kill(supervisor, signal.SIGKILL)
+        _, alive = psutil.wait_procs([process], timeout=60)
         assert not alive
