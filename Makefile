@@ -86,7 +86,7 @@ $(STAMPS)/jars: src/tailrace/jars.lock $(STAMPS)/packages $(STAMPS)/tailrace
 	$(BIN)/python -m tailrace.jars
 	@touch $@
 
-$(STAMPS)/archive: | $(STAMPS)/jars
-	@echo "setup 5/5: a first start of Spark, so that the later ones are quick"
-	$(BIN)/python -m tailrace.spark
+$(STAMPS)/archive: src/tailrace/class_archive.py $(STAMPS)/jars
+	@echo "setup 5/5: a first pipeline, so that the later ones start quickly (a minute)"
+	$(BIN)/python -m tailrace.class_archive
 	@touch $@

@@ -4,8 +4,7 @@
 of SQL to a session somebody else started.  Settings that change what a query *means* are in `SQL_SETTINGS`,
 and in no other place: a view must give the same rows wherever it runs.
 
-`python -m tailrace.spark`, a step of `make setup`, writes an archive of the classes Spark loads; with it the
-JVM starts in half the time.
+If an archive of the classes that Spark loads is there (class_archive.py), the JVM starts with it, in half the time.
 """
 
 import hashlib
@@ -40,7 +39,8 @@ SQL_SETTINGS: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "4",  # a tick is small; large steps raise it themselves
 }
 
-_JVM_OPTIONS = "spark.driver.extraJavaOptions"
+JVM_OPTIONS = "spark.driver.extraJavaOptions"
+_ARCHIVE = "2"  # counts how often what is archived has changed
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
 
@@ -66,8 +66,8 @@ def build_session(
     )  # it lives briefly
     ours = _static_settings(master, driver_memory, app_name, _scratch_directory())
     settings = {**ours, **SQL_SETTINGS, **(extra or {})}
-    if extra and _JVM_OPTIONS in extra:
-        settings[_JVM_OPTIONS] = f"{ours[_JVM_OPTIONS]} {extra[_JVM_OPTIONS]}"
+    if extra and JVM_OPTIONS in extra:
+        settings[JVM_OPTIONS] = f"{ours[JVM_OPTIONS]} {extra[JVM_OPTIONS]}"
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     session = SparkSession(SparkContext(conf=conf, gateway=_start_jvm(conf)))
     install(session)
@@ -90,7 +90,7 @@ def _static_settings(master: str, driver_memory: str, app_name: str, scratch: Pa
         "spark.master": master,
         "spark.app.name": app_name,
         "spark.driver.memory": driver_memory,
-        _JVM_OPTIONS: " ".join(_jvm_options(scratch)),
+        JVM_OPTIONS: " ".join(_jvm_options(scratch)),
         "spark.driver.extraClassPath": os.pathsep.join(jars),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
@@ -153,54 +153,6 @@ _guards: list[subprocess.Popen[bytes]] = []  # held, so that their pipes stay op
 
 def class_archive() -> Path:
     """Where the archive for this Java and this PySpark is, if it has been made: it fits no other."""
-    inputs = [java_home(), *(f"{jar} {jar.stat().st_mtime_ns}" for jar in spark_jars()), pyspark.__file__]
+    inputs = [_ARCHIVE, java_home(), *(f"{jar} {jar.stat().st_mtime_ns}" for jar in spark_jars()), pyspark.__file__]
     fingerprint = hashlib.sha256("\n".join(map(str, inputs)).encode()).hexdigest()[:12]
     return Path(sys.prefix) / "share" / "tailrace" / f"spark-{fingerprint}.jsa"
-
-
-def make_class_archive() -> None:
-    """Start Spark, have it load what a pipeline needs, and let its JVM write the archive when it ends."""
-    archive = class_archive()
-    arriving = archive.with_suffix(f".{os.getpid()}")
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    session = build_session("local[1]", extra={_JVM_OPTIONS: f"-XX:ArchiveClassesAtExit={arriving}"})
-    _tour(session)
-    session.stop()
-    gateway = SparkContext._gateway
-    assert gateway is not None
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
-    arriving.replace(archive)
-
-
-def _tour(session: SparkSession) -> None:
-    """Work that makes Spark load its classes; the results do not matter."""
-    session.read.format("kafka").options(
-        **{"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
-    ).load()
-    rows = session.range(100).selectExpr(
-        "id", "id % 7 AS key", "to_json(struct(id)) AS json", "current_timestamp() AS at"
-    )
-    file = str(Path(tempfile.mkdtemp(dir=session.conf.get("spark.local.dir"))) / "rows.parquet")
-    rows.write.parquet(file)
-    stored = session.read.parquet(file)
-    stored.createOrReplaceTempView("stored")
-    session.sql(
-        "SELECT l.key, count(*), sum(l.id), max(from_json(l.json, 'id BIGINT').id), count(DISTINCT r.id),"
-        " first(xxhash64(l.key)) FROM stored l LEFT JOIN stored r ON l.id = r.key AND r.id > 3"
-        " WHERE l.at IS NOT NULL AND l.id IN (SELECT key FROM stored) GROUP BY l.key ORDER BY 1 LIMIT 3"
-    ).collect()
-    session.createDataFrame(stored.toArrow()).mapInArrow(lambda batches: batches, stored.schema).toArrow()
-
-
-def main() -> int:
-    """Make the class archive unless it is there."""
-    if not class_archive().exists():
-        sys.stderr.write("spark: writing an archive of its classes, for quicker starts\n")
-        make_class_archive()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -38,7 +38,8 @@ SEES: dict[str, set[str]] = {
     "server": BASE | {"statements"},
 }
 # Composition: these may see everything.
-ABOVE = {"engine", "cli", "demo", "testing", "console", "reference", "python_daemon", "__main__", "__init__"}
+ABOVE = {"engine", "cli", "demo", "testing", "console", "reference", "class_archive", "python_daemon"}
+ABOVE |= {"__main__", "__init__"}
 
 
 def imports(path: Path) -> set[str]:

@@ -70,12 +70,18 @@ class Stateless:
 def absorb(store: Store, trace: Trace, t: Tick, change: ZSet, *, consolidated: bool = False) -> None:
     """Appends `change`, which covers everything from the trace's frontier to `t`.  One Spark job, or none.
 
-    `consolidated` says that it has each row once already.
+    `consolidated` says that no row in it cancels another.
     """
     run = None
     if change.sql is not None:
         run = store.materialize(
-            change.sql, trace.layout, trace.upper, t, change.rows, consolidated=consolidated
+            change.sql,
+            trace.layout,
+            trace.upper,
+            t,
+            change.rows,
+            consolidated=consolidated,
+            positive=change.positive,
         )
     trace.append(t, run)
 

@@ -22,7 +22,10 @@ _FETCH = {
     # Fewer, larger answers: half the CPU of the defaults (1 MiB, 500 records) per message.
     "kafka.max.partition.fetch.bytes": str(8 << 20),
     "kafka.fetch.max.bytes": str(64 << 20),
-    "kafka.max.poll.records": "5000",
+    "kafka.max.poll.records": "20000",
+    # Spark asks for a partition's ends after each answer, on the connection on which the consumer has asked for more
+    # already: at the end of a partition the broker would let it wait for new messages first, 500 ms by default.
+    "kafka.fetch.max.wait.ms": "10",
 }
 
 _ROWS_PER_TASK = 100_000  # a task that reads less is not worth its start

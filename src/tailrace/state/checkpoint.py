@@ -88,7 +88,14 @@ def _flush(store: Store, trace: Trace) -> None:
 
 def _describe(trace: Trace, directory: Path) -> dict[str, Any]:
     runs = [
-        {"lo": r.lo, "hi": r.hi, "rows": r.rows, "path": r.path.name, "settled": r.is_settled}
+        {
+            "lo": r.lo,
+            "hi": r.hi,
+            "rows": r.rows,
+            "path": r.path.name,
+            "settled": r.is_settled,
+            "positive": r.positive,
+        }
         for r in trace.runs
         if r.path
     ]
@@ -108,7 +115,8 @@ def _restore(store: Store, id: str, description: dict[str, Any]) -> Trace:
 def _restore_run(store: Store, layout: Layout, saved: dict[str, Any]) -> Run:
     path = store.directory / "runs" / saved["path"]
     lo, hi, rows = Tick(saved["lo"]), Tick(saved["hi"]), saved["rows"]
-    return replace(store.loaded(path, layout, lo, hi, rows), is_settled=saved["settled"])
+    run = store.loaded(path, layout, lo, hi, rows)
+    return replace(run, is_settled=saved["settled"], positive=saved.get("positive", False))
 
 
 def _read(directory: Path) -> dict[str, Any] | None:

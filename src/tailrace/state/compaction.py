@@ -114,7 +114,7 @@ def _merge_here(store: Store, trace: Trace, runs: Sequence[Run]) -> list[Run]:
     merged = store.run_of(table, trace.layout, runs[0].lo, runs[-1].hi)
     if merged is None:
         return []
-    merged = replace(merged, is_settled=settles)
+    merged = replace(merged, is_settled=settles, positive=_all_positive(runs))
     return [store.spill(merged, trace.layout)] if merged.rows > store.small_rows else [merged]
 
 
@@ -132,4 +132,8 @@ def _merge_by_spark(store: Store, trace: Trace, runs: Sequence[Run]) -> list[Run
         merged = store.materialize(sql, trace.layout, runs[0].lo, runs[-1].hi, store.small_rows + 1)
         if merged is not None:
             store.lookups.prepare(merged, arrow_schema(trace.layout.ddl))
-    return [] if merged is None else [replace(merged, is_settled=True)]
+    return [] if merged is None else [replace(merged, is_settled=True, positive=_all_positive(runs))]
+
+
+def _all_positive(runs: Sequence[Run]) -> bool:
+    return all(run.positive for run in runs)

@@ -40,7 +40,7 @@ class ViewName:
 class Run:
     """Changes of the ticks above `lo`, up to and including `hi`: `table`, or the files of `path`, or both.
 
-    `id` tells runs of one process apart.  `is_settled`: no row is in it twice.
+    `id` tells runs of one process apart.  `is_settled`: no row is in it twice.  `positive`: it takes nothing away.
     """
 
     lo: Tick
@@ -48,6 +48,7 @@ class Run:
     rows: int
     name: ViewName
     is_settled: bool = False
+    positive: bool = False
     table: pa.Table | None = None
     path: Path | None = None
     id: int = field(default_factory=lambda: next(_ids))

@@ -66,11 +66,20 @@ class Store:
             self.retire(trace.runs)
 
     def materialize(
-        self, sql: str, layout: Layout, lo: Tick, hi: Tick, rows: int, *, consolidated: bool = True
+        self,
+        sql: str,
+        layout: Layout,
+        lo: Tick,
+        hi: Tick,
+        rows: int,
+        *,
+        consolidated: bool = True,
+        positive: bool = False,
     ) -> Run | None:
         """Runs one Spark job.  The result as a run, or None if there is no row.  `rows` is an upper guess.
 
-        Rows that are not `consolidated` yet will be: few of them here, which saves Spark a shuffle.
+        Rows that are not `consolidated` yet will be: few of them here, which saves Spark a shuffle.  `positive`: no
+        row takes another one away.
         """
         self.work.jobs += 1
         small = rows <= self.small_rows
@@ -78,7 +87,7 @@ class Store:
         if not consolidated and not here:
             sql = layout.consolidated(sql)
         run = self._small(sql, layout, lo, hi, consolidated=not here) if small else self._large(sql, layout, lo, hi)
-        return None if run is None else replace(run, is_settled=not consolidated)
+        return None if run is None else replace(run, is_settled=not consolidated, positive=positive)
 
     def run_of(self, table: pa.Table, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
         """A run of rows that are on the driver already.  No job."""
@@ -176,7 +185,7 @@ class Store:
         opened = self.open(run.path or self.save(run), layout, run.lo, run.hi, run.rows)
         self._drop_views([run])
         self.lookups.prepare(opened, arrow_schema(layout.ddl))
-        return replace(opened, is_settled=run.is_settled)
+        return replace(opened, is_settled=run.is_settled, positive=run.positive)
 
     def save(self, run: Run) -> Path:
         """The rows of an Arrow run in a file, for a checkpoint.  No job."""

@@ -45,8 +45,13 @@ class Trace:
         runs = self.runs_between(lo, hi)
         texts = [f"SELECT {self.layout.columns} FROM {run.view}" for run in runs]
         sql = " UNION ALL ".join(texts) if texts else None
-        is_settled = len(runs) <= 1 and all(run.is_settled for run in runs)
-        return ZSet(arity=self.layout.arity, sql=sql, rows=sum(run.rows for run in runs), is_settled=is_settled)
+        return ZSet(
+            arity=self.layout.arity,
+            sql=sql,
+            rows=sum(run.rows for run in runs),
+            positive=all(run.positive for run in runs),
+            is_settled=len(runs) <= 1 and all(run.is_settled for run in runs),
+        )
 
     def runs_between(self, lo: Tick, hi: Tick) -> list[Run]:
         """The runs that make up the change from `lo` to `hi`."""

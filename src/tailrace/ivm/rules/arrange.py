@@ -58,7 +58,8 @@ class Arranged:
         return ZSet(arity=change.arity, sql=text, rows=change.rows, positive=change.positive)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
-        return replace(self.trace.between(lo, hi), positive=is_append_only(self.node))
+        change = self.trace.between(lo, hi)
+        return change if change.positive else replace(change, positive=is_append_only(self.node))
 
     def touched(self, lo: Tick, hi: Tick) -> list[Run]:
         """The runs whose hashes changed between two ticks."""

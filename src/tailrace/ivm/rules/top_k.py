@@ -49,7 +49,8 @@ class AppendOnlyTopK:
             return
         fresh = self._under_key(self._top(repeated(arriving.sql, arriving.arity)))
         if not self.trace.runs:
-            absorb(self.store, self.trace, t, replace(arriving, sql=fresh, placed=None))
+            first = ZSet(arity=arriving.arity, sql=fresh, rows=arriving.rows, positive=True)
+            absorb(self.store, self.trace, t, first, consolidated=True)
             return
         with self.store.staged(fresh, self.trace.layout, arriving.rows) as run:
             absorb(self.store, self.trace, t, ZSet.empty(arriving.arity) if run is None else self._merged(run, upper))
