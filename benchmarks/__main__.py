@@ -8,10 +8,10 @@ from tailrace.testing.broker import Broker
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing under test outlives the harness
-    if sys.argv[1:2] == ["ticks"]:  # needs no broker
-        from benchmarks import ticks
+    if sys.argv[1:2] in (["ticks"], ["state"]):  # these need no broker
+        from benchmarks import state, ticks
 
-        sys.exit(ticks.main(sys.argv[2:]))
+        sys.exit((ticks if sys.argv[1] == "ticks" else state).main(sys.argv[2:]))
     if "BENCH_BOOTSTRAP" in os.environ or sys.argv[1:2] in (["setup"], ["table"]):
         from benchmarks.cli import main
 

@@ -35,14 +35,18 @@ def jobs(engine: Engine) -> Iterator[Jobs]:
     """Counts what is run inside, housekeeping after the last tick included."""
     found = Jobs()
     engine.settle()
-    before = spark_jobs(engine.spark), engine.store.work.jobs
+    before = spark_jobs(engine.spark), counted_jobs(engine)
     yield found
     engine.settle()
-    found.spark, found.counted = spark_jobs(engine.spark) - before[0], engine.store.work.jobs - before[1]
+    found.spark, found.counted = spark_jobs(engine.spark) - before[0], counted_jobs(engine) - before[1]
 
 
 def spark_jobs(spark: SparkSession) -> int:
     return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
+
+
+def counted_jobs(engine: Engine) -> int:
+    return engine.store.work.jobs + engine.store.upkeep.jobs
 
 
 def change(engine: Engine, table: str, *rows: tuple[int, int, int]) -> Tick:

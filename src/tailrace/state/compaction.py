@@ -129,7 +129,7 @@ def _merge_by_spark(store: Store, trace: Trace, runs: Sequence[Run]) -> list[Run
         if trace.by_time:
             union = f"SELECT greatest(h, {trace.since}L) AS h, * EXCEPT (h) FROM ({union})"
         sql = f"SELECT * FROM ({trace.layout.consolidated(union)}) DISTRIBUTE BY h SORT BY h"
-        merged = store.materialize(sql, trace.layout, runs[0].lo, runs[-1].hi, store.small_rows + 1)
+        merged = store.merged(sql, trace.layout, runs[0].lo, runs[-1].hi)
         if merged is not None:
             store.lookups.prepare(merged, arrow_schema(trace.layout.ddl))
     return [] if merged is None else [replace(merged, is_settled=True, positive=_all_positive(runs))]

@@ -53,7 +53,6 @@ class Index:
                 found.append(piece.take(pa.array(places)))
         return found
 
-
     def between(self, after: int, until: int, most: int) -> list[pa.RecordBatch] | None:
         """The rows with after < h ≤ until; None if there are more than `most`."""
         found: list[pa.RecordBatch] = []

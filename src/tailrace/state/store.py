@@ -7,6 +7,7 @@ one Spark job and stays on the driver; a large one is written as Parquet by the 
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ class Work:
 
     jobs: int = 0
     rows: int = 0
+    planning: float = 0.0  # seconds in which Spark planned what stays on the driver
 
 
 @dataclass(kw_only=True, slots=True)
@@ -46,7 +48,8 @@ class Store:
     directory: Path
     small_rows: int = SMALL_ROWS
     traces: dict[str, Trace] = field(default_factory=dict)
-    work: Work = field(default_factory=Work)
+    work: Work = field(default_factory=Work)  # of ticks
+    upkeep: Work = field(default_factory=Work)  # beside them
     merging: bool = False  # files that no trace names yet are being written
     _retired: list[Run] = field(default_factory=list)
     _readers: int = 0
@@ -86,8 +89,16 @@ class Store:
         here = not consolidated and small and can_consolidate(layout)
         if not consolidated and not here:
             sql = layout.consolidated(sql)
-        run = self._small(sql, layout, lo, hi, consolidated=not here) if small else self._large(sql, layout, lo, hi)
+        if small:
+            run = self._small(sql, layout, lo, hi, consolidated=not here)
+        else:
+            run = self._large(sql, layout, lo, hi, self.work)
         return None if run is None else replace(run, is_settled=not consolidated, positive=positive)
+
+    def merged(self, sql: str, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
+        """Runs one Spark job, in a thread beside the ticks: it is no part of what they cost."""
+        self.upkeep.jobs += 1
+        return self._large(sql, layout, lo, hi, self.upkeep)
 
     def run_of(self, table: pa.Table, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
         """A run of rows that are on the driver already.  No job."""
@@ -150,18 +161,22 @@ class Store:
                     remove(run.path)
 
     def _small(self, sql: str, layout: Layout, lo: Tick, hi: Tick, *, consolidated: bool) -> Run | None:
-        table = self.views.small.sql(sql).toArrow()
+        started = time.monotonic()
+        rows = self.views.small.sql(sql)
+        rows._jdf.queryExecution().executedPlan()  # planned here, once; what follows only runs it
+        self.work.planning += time.monotonic() - started
+        table = rows.toArrow()
         if not consolidated:
             table = consolidate(table, layout)
         self.work.rows += table.num_rows
         return self.run_of(table.combine_chunks(), layout, lo, hi)
 
-    def _large(self, sql: str, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
+    def _large(self, sql: str, layout: Layout, lo: Tick, hi: Tick, work: Work) -> Run | None:
         path = self.new_path()
         self.views.large.sql(sql).write.option("compression", "lz4").parquet(path.as_uri())
         crash_point("state.run_written")
         rows = count_rows(path)
-        self.work.rows += rows
+        work.rows += rows
         if rows == 0:
             remove(path)
             return None

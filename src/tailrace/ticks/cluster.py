@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tailrace.errors import DataError, InternalError, SqlError, TailraceError
 from tailrace.ivm.dataflow import Dataflow, traces
@@ -19,7 +20,7 @@ from tailrace.ivm.operator import Operator, Timed
 from tailrace.plan.data_errors import translate
 from tailrace.plan.nodes import Node, Scan
 from tailrace.sources.contract import Log, Offsets
-from tailrace.state.store import Store
+from tailrace.state.store import Store, Work
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, ViewInput
 from tailrace.ticks.log import TickLog
@@ -51,6 +52,24 @@ class Effort:
     seconds: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cost:
+    """What one object cost in one tick.  What several views share is paid by the first of them.
+
+    `rows`: that were added to the traces of a view, or sent by a sink.
+    """
+
+    tick: Tick
+    object: str
+    jobs: int
+    rows: int
+    planning: float
+    seconds: float
+
+
+_COSTS_KEPT = 10_000
+
+
 @dataclass(kw_only=True, eq=False)
 class Cluster:
     """Used by the loop's thread only, but for `frontier` and reads of finished ticks."""
@@ -65,6 +84,7 @@ class Cluster:
     frontier: Tick = BEGINNING
     done: Tick = BEGINNING  # the last tick that was run; readers look at this one
     efforts: list[Effort] = field(default_factory=list)
+    costs: deque[Cost] = field(default_factory=lambda: deque(maxlen=_COSTS_KEPT))
     ticks: int = 0  # that were run since the start
     settled: Tick = BEGINNING  # up to here everything is done, and every subscriber has been told
     retained: dict[str, int] = field(default_factory=dict)  # relations whose past can be read, and for how many ms
@@ -158,14 +178,14 @@ class Cluster:
         with self.store.views.scratch():
             for id, operator in self.inputs.items():
                 if isinstance(operator, UpsertInput | TableInput):
-                    self._guarded(id, stuck, (), lambda op=operator: op.advance(t))  # type: ignore[misc]
+                    self._guarded(t, id, stuck, (), lambda op=operator: op.advance(t))  # type: ignore[misc]
             for view in self._in_order():
-                self._guarded(view.id, stuck, view.reads, lambda v=view: self._advance(v, t))  # type: ignore[misc]
+                self._guarded(t, view.id, stuck, view.reads, lambda v=view: self._advance(v, t))  # type: ignore[misc]
             self.done = t
             self.frontier = t
             for delivery in list(self.deliveries.values()):
                 reads = (delivery.relation,)
-                self._guarded(delivery.id, stuck, reads, lambda d=delivery: d.deliver(t))  # type: ignore[misc]
+                self._guarded(t, delivery.id, stuck, reads, lambda d=delivery: self._deliver(d, t))  # type: ignore[misc]
         self.efforts = [
             *self.efforts[-999:],
             Effort(tick=t, jobs=self.store.work.jobs - jobs, seconds=time.monotonic() - started),
@@ -182,11 +202,18 @@ class Cluster:
         view.root.advance(t)
         view.frontier = t
 
+    def _deliver(self, delivery: Delivery, t: Tick) -> None:
+        sent = delivery.counts.messages
+        delivery.deliver(t)
+        self.store.work.rows += delivery.counts.messages - sent
+
     def _in_order(self) -> list[Maintained]:
         """Views after the views they read; ids are given in order of creation, and nothing reads what comes later."""
         return sorted(self.maintained.values(), key=lambda view: int(view.id[1:]))
 
-    def _guarded(self, id: str, stuck: set[str], reads: tuple[str, ...], work: Callable[[], None]) -> None:
+    def _guarded(
+        self, t: Tick, id: str, stuck: set[str], reads: tuple[str, ...], work: Callable[[], None]
+    ) -> None:
         """Runs `work` for one object; its failure is its status, and nobody else's."""
         waiting = [each for each in reads if each in stuck]
         if waiting:
@@ -194,6 +221,7 @@ class Cluster:
             cause = self.statuses.of(waiting[0])
             self.statuses.note(id, "stalled", cause.error, cause.hint, cause.sqlstate)
             return
+        started, spent = time.monotonic(), replace(self.store.work)
         try:
             work()
             self.statuses.note(id, "running")
@@ -203,6 +231,14 @@ class Cluster:
             sqlstate = known.sqlstate if isinstance(known, DataError) else None
             if self.statuses.note(id, "stalled", known.message, known.hint, sqlstate):
                 _log.warning("object stalled id=%s error=%s", id, known.message, exc_info=_trace_of(known, error))
+        self._note_cost(t, id, spent, time.monotonic() - started)
+
+    def _note_cost(self, t: Tick, id: str, before: Work, seconds: float) -> None:
+        now = self.store.work
+        jobs, rows = now.jobs - before.jobs, now.rows - before.rows
+        if jobs or rows:
+            planning = now.planning - before.planning
+            self.costs.append(Cost(tick=t, object=id, jobs=jobs, rows=rows, planning=planning, seconds=seconds))
 
     def due(self) -> Tick | None:
         """When the passing of time alone will change a view next."""

@@ -19,6 +19,8 @@ from tailrace.engine.system.mz_catalog import (
     sink_type,
     source_type,
 )
+from tailrace.ivm.dataflow import reach
+from tailrace.ivm.rules.arrange import Arranged
 from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.sql.names import SecretRef
 from tailrace.statements.connections.aws import AwsDetails
@@ -229,6 +231,18 @@ def _ticks(session: EngineSession) -> Rows:
         yield effort.tick, effort.jobs, effort.seconds
 
 
+def _tick_costs(session: EngineSession) -> Rows:
+    for cost in list(session.engine.cluster.costs):
+        yield cost.tick, cost.object, cost.jobs, cost.rows, cost.planning, cost.seconds
+
+
+def _traces(session: EngineSession) -> Rows:
+    for view in list(session.engine.cluster.maintained.values()):
+        for operator in reach(view.root):
+            for trace in operator.traces() if not isinstance(operator, Arranged) else ():
+                yield view.id, operator.rule, trace.id, len(trace.runs), trace.rows
+
+
 _STATUS = (
     "id text, name text, type text, last_status_change_at timestamptz?, status text, error text?, details jsonb?,"
     " reason text?"
@@ -318,5 +332,17 @@ TABLES: tuple[SystemTable, ...] = (
         _subscriptions,
     ),
     table("mz_internal.mz_ticks", "tick mz_timestamp, jobs bigint, seconds double precision", _ticks),
+    table(
+        "mz_internal.mz_tick_costs",
+        "tick mz_timestamp, object_id text, jobs bigint, rows bigint, planning_seconds double precision,"
+        " seconds double precision",
+        _tick_costs,
+    ),
+    table(
+        "mz_internal.mz_traces",
+        "object_id text, operator text, trace_id text, runs bigint, rows bigint",
+        _traces,
+    ),
 )
-"""`mz_ticks` is our own: what each of the last thousand ticks cost."""
+"""Our own: `mz_ticks`, what each of the last thousand ticks cost; `mz_tick_costs`, what each object cost in them, for
+the last ten thousand times that one had work; `mz_traces`, the state that each materialized view rests on."""
