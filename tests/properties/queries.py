@@ -69,6 +69,8 @@ FAMILIES = {
         "SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v) AS n,"
         " rank() OVER (PARTITION BY k ORDER BY s) AS r FROM t",
         "SELECT k, sum(v) OVER (PARTITION BY k ORDER BY v ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS x FROM t",
+        "SELECT k, sum(v) OVER (PARTITION BY k ORDER BY s GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE TIES)"
+        " AS x, last_value(v) OVER (PARTITION BY k ORDER BY s) AS last FROM t",
         "SELECT k, lag(v) OVER (ORDER BY v) AS l, lead(s) OVER (PARTITION BY k ORDER BY v) AS m FROM t",
     ),
     "sets": (

@@ -26,16 +26,27 @@ def named_window(node: exp.Window, named: Mapping[str, exp.Expr]) -> exp.Expr:
 
 
 def frame_text(spec: exp.Expr | None, orders: Sequence[Order]) -> str | None:
-    """The frame clause as Spark text.  Offsets are constants."""
+    """The frame clause as Spark text, but that Spark knows neither GROUPS nor EXCLUDE.  Offsets are constants."""
     if spec is None:
         return None
     kind = spec.args["kind"].upper()
-    if kind == "GROUPS":
-        raise NotSupported("GROUPS frames not yet supported")
+    if kind == "GROUPS" and not orders:
+        raise SqlError("GROUPS mode requires an ORDER BY clause", sqlstate="42P20")
     start = _bound(spec.args["start"], spec.args.get("start_side"), kind)
     end = _bound(spec.args["end"], spec.args.get("end_side"), kind)
     _check_direction(start, end)
-    return f"{kind} BETWEEN {start} AND {end}"
+    if kind == "RANGE" and len(orders) != 1 and any(_has_offset(bound) for bound in (start, end)):
+        raise SqlError(
+            "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column", sqlstate="42P20"
+        )
+    if kind == "RANGE" and not orders:  # all rows are peers
+        start, end = "UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING"
+    excluded = f" EXCLUDE {spec.args['exclude'].upper()}" if spec.args.get("exclude") else ""
+    return f"{kind} BETWEEN {start} AND {end}{excluded}"
+
+
+def _has_offset(bound: str) -> bool:
+    return not bound.startswith(("UNBOUNDED", "CURRENT"))
 
 
 def _check_direction(start: str, end: str) -> None:

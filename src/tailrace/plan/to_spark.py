@@ -13,7 +13,7 @@ from tailrace.plan.expressions import Expression, Order
 from tailrace.plan.functions.aggregates import Group, aggregate_text
 from tailrace.plan.functions.ordered import Sort
 from tailrace.plan.functions.tables import generator
-from tailrace.plan.functions.windows import window_text
+from tailrace.plan.functions.windows import Numbers, needs_numbers, numbers, window_text
 from tailrace.plan.nodes import (
     Aggregate,
     Distinct,
@@ -203,11 +203,34 @@ class _Renderer:
 
     def _window(self, node: Window, outer: Outer) -> str:
         source, alias = self._from(node.input, outer)
+        numbered = self._numbered(node, source, alias, outer)
+        known: dict[object, Numbers] = {}
+        if numbered is not None:
+            source, alias, known = numbered
         columns = _columns(node.input.schema, alias)
         environment = self._environment(columns, outer, {})
         ties = _tie_breakers(node.input.schema, columns)
-        outputs = [*columns, *(window_text(call, environment, ties) for call in node.calls)]
-        return f"SELECT {_outputs(outputs)} FROM {source}"
+        calls = (window_text(c, environment, ties, known.get((c.partition_by, c.order_by))) for c in node.calls)
+        return f"SELECT {_outputs([*columns, *calls])} FROM {source}"
+
+    def _numbered(
+        self, node: Window, source: str, alias: str, outer: Outer
+    ) -> tuple[str, str, dict[object, Numbers]] | None:
+        """The source with the numbers that calls need, by partition and order; None if none does."""
+        orders = {(c.partition_by, c.order_by): c for c in node.calls if needs_numbers(c)}
+        if not orders:
+            return None
+        columns = _columns(node.input.schema, alias)
+        ties = _tie_breakers(node.input.schema, columns)
+        environment = self._environment(columns, outer, {})
+        inner = self._alias()
+        texts: list[str] = []
+        known: dict[object, Numbers] = {}
+        for i, (order, call) in enumerate(orders.items()):
+            found = numbers(call, environment, ties)
+            texts += [f"{found.place} AS place{i}", f"{found.peers} AS peers{i}"]
+            known[order] = Numbers(f"{inner}.place{i}", f"{inner}.peers{i}")
+        return f"(SELECT {', '.join([_outputs(columns), *texts])} FROM {source}) AS {inner}", inner, known
 
 
 def _is_nothing(node: Node) -> bool:

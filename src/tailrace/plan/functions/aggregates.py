@@ -7,14 +7,14 @@ depends on order uses one fixed order, and float sums add in order of size.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tailrace.plan.expressions import AggregateCall, WindowCall
 from tailrace.plan.functions import additive as sums
 from tailrace.plan.functions.additive import Additive, Contribution
 from tailrace.plan.functions.entry import parse_signature
-from tailrace.plan.functions.ordered import Sort, collected, sorted_rows
+from tailrace.plan.functions.ordered import Group
 from tailrace.plan.functions.times import scaled
 from tailrace.plan.raising import raising
 from tailrace.types.core import SqlType
@@ -26,25 +26,12 @@ __all__ = [
     "Additive",
     "AggregateFunction",
     "Contribution",
+    "Group",
     "additive",
     "aggregate_candidates",
     "aggregate_names",
     "aggregate_text",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The rows that an aggregate sees, as texts: its arguments, its order, and what follows each Spark
-    aggregate.
-
-    `tail` is a FILTER clause, an OVER clause, both or nothing.
-    """
-
-    arguments: Sequence[str]
-    sorts: Sequence[Sort] = ()
-    tail: str = ""
-    distinct: bool = False
 
 
 Text = Callable[[AggregateCall | WindowCall, Group], str]
@@ -79,35 +66,48 @@ def _aggregate(
     )
 
 
-def _plain(template: str) -> Text:
+def _plain(function: str, argument: str = "{}") -> Text:
     """A Spark aggregate of the first argument that needs no order."""
-    return lambda call, group: (
-        template.format(("DISTINCT " if group.distinct else "") + group.arguments[0]) + group.tail
-    )
+
+    def text(call: AggregateCall | WindowCall, group: Group) -> str:
+        value = argument.format(group.arguments[0])
+        if group.without:
+            return _OF_ARRAY[function].format(group.collected(value))
+        return f"{function}({'DISTINCT ' if group.distinct else ''}{value}){group.tail}"
+
+    return text
+
+
+def _folded(operator: str) -> str:
+    rest = f"aggregate(slice(s, 2, cardinality(s)), s[0], (x, y) -> x {operator} y)"
+    return f"element_at(transform(array({{0}}), s -> CASE WHEN cardinality(s) > 0 THEN {rest} END), 1)"
+
+
+_OF_ARRAY = {
+    "min": "array_min({0})", "max": "array_max({0})",
+    "bit_and": _folded("&"), "bit_or": _folded("|"), "bit_xor": _folded("^"),
+}  # fmt: skip
+"""The same of values that are in an array already."""
 
 
 def _float_sum(call: AggregateCall | WindowCall, group: Group) -> str:
     """In order of size, so that the same bag always gives the same sum."""
-    values = f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
+    values = f"array_sort({group.collected(f'CAST({group.arguments[0]} AS double)')})"
     total = f"aggregate({values}, 0D, (total, x) -> total + x)"
-    return f"CAST(CASE WHEN {_count(group)} > 0 THEN {total} END AS {spark_type(call.type)})"
+    return f"CAST(CASE WHEN {group.count(group.arguments[0])} > 0 THEN {total} END AS {spark_type(call.type)})"
 
 
 def _float_avg(call: AggregateCall | WindowCall, group: Group) -> str:
-    values = f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
+    values = f"array_sort({group.collected(f'CAST({group.arguments[0]} AS double)')})"
     total = f"aggregate({values}, 0D, (total, x) -> total + x)"
-    return f"CASE WHEN {_count(group)} > 0 THEN {total} / cardinality({values}) END"
-
-
-def _count(group: Group) -> str:
-    return f"count({group.arguments[0]}){group.tail}"
+    return f"CASE WHEN {group.count(group.arguments[0])} > 0 THEN {total} / cardinality({values}) END"
 
 
 def _float_variance(*, sample: bool, root: bool) -> Text:
     """Two passes over the sorted values: the mean, then the squares of the distances to it."""
 
     def text(call: AggregateCall | WindowCall, group: Group) -> str:
-        values = f"array_sort({collected(f'CAST({group.arguments[0]} AS double)', group.distinct, group.tail)})"
+        values = f"array_sort({group.collected(f'CAST({group.arguments[0]} AS double)')})"
         count = f"cardinality({values})"
         mean = f"aggregate({values}, 0D, (total, x) -> total + x) / nullif({count}, 0)"
         spread = (
@@ -123,12 +123,12 @@ def _float_variance(*, sample: bool, root: bool) -> Text:
 
 
 def _array(call: AggregateCall | WindowCall, group: Group) -> str:
-    rows = sorted_rows(group.arguments[:1], group.sorts, group.distinct, group.tail)
-    return f"CASE WHEN count(1){group.tail} > 0 THEN transform({rows}, r -> r.v0) END"
+    rows = group.sorted(group.arguments[:1])
+    return f"CASE WHEN {group.count()} > 0 THEN transform({rows}, r -> r.v0) END"
 
 
 def _string(call: AggregateCall | WindowCall, group: Group) -> str:
-    rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
+    rows = group.sorted(group.arguments)
     present = f"filter({rows}, r -> r.v0 IS NOT NULL)"
     return (
         f"aggregate({present}, CAST(NULL AS string), (s, r) ->"
@@ -137,24 +137,24 @@ def _string(call: AggregateCall | WindowCall, group: Group) -> str:
 
 
 def _json_array(call: AggregateCall | WindowCall, group: Group) -> str:
-    rows = sorted_rows(group.arguments[:1], group.sorts, group.distinct, group.tail)
+    rows = group.sorted(group.arguments[:1])
     members = f"array_join(transform({rows}, r -> coalesce(r.v0, 'null')), ',')"
-    return f"CASE WHEN count(1){group.tail} > 0 THEN concat('[', {members}, ']') END"
+    return f"CASE WHEN {group.count()} > 0 THEN concat('[', {members}, ']') END"
 
 
 def _json_object(call: AggregateCall | WindowCall, group: Group) -> str:
     """Of equal keys the last value wins, as in any JSON text."""
-    rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
+    rows = group.sorted(group.arguments)
     null = raising("22004", "field name must not be null")
     key = f"tailrace_json_string(CAST(coalesce(r.v0, {null}) AS binary))"
     entries = f"transform({rows}, r -> concat({key}, ':', coalesce(r.v1, 'null')))"
     document = f"concat('{{', array_join({entries}, ','), '}}')"
-    return f"CASE WHEN count(1){group.tail} > 0 THEN tailrace_jsonb({document}) END"
+    return f"CASE WHEN {group.count()} > 0 THEN tailrace_jsonb({document}) END"
 
 
 def _ranked(group: Group) -> str:
     """The values of an ordered-set aggregate, in its order; the first argument is the fraction asked for."""
-    rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
+    rows = group.sorted(group.arguments)
     return f"filter({rows}, r -> r.v{len(group.arguments) - 1} IS NOT NULL)"
 
 
@@ -190,16 +190,17 @@ def _interval_sum(call: AggregateCall | WindowCall, group: Group) -> str:
     """Months, days and µs each for itself."""
     value = group.arguments[0]
     if group.distinct:
-        parts = [f"aggregate(collect_set({value}){group.tail}, 0L, (n, i) -> n + i.{p})" for p in _PARTS]
+        parts = [f"aggregate({group.collected(value)}, 0L, (n, i) -> n + i.{p})" for p in _PARTS]
     else:
-        parts = [f"sum(CAST({value}.{part} AS bigint)){group.tail}" for part in _PARTS]
+        parts = [group.total(f"coalesce(CAST({value}.{part} AS bigint), 0L)", "bigint") for part in _PARTS]
     months, days, micros = parts
     total = f"named_struct('months', CAST({months} AS int), 'days', CAST({days} AS int), 'micros', {micros})"
-    return f"CASE WHEN count({value}){group.tail} > 0 THEN {total} END"
+    return f"CASE WHEN {group.count(value)} > 0 THEN {total} END"
 
 
 def _interval_avg(call: AggregateCall | WindowCall, group: Group) -> str:
-    count = f"count({'DISTINCT ' if group.distinct else ''}{group.arguments[0]}){group.tail}"
+    value = group.arguments[0]
+    count = f"cardinality({group.collected(value)})" if group.distinct else group.count(value)
     whole = f"named_struct('i', {_interval_sum(call, group)}, 'n', {count})"
     return f"element_at(transform(array({whole}), v -> CASE WHEN v.n > 0 THEN {scaled('v.i', '(1D / v.n)')} END), 1)"
 
@@ -208,20 +209,20 @@ _PARTS = ("months", "days", "micros")
 
 
 def _map(call: AggregateCall | WindowCall, group: Group) -> str:
-    rows = sorted_rows(group.arguments, group.sorts, group.distinct, group.tail)
+    rows = group.sorted(group.arguments)
     empty = f"CAST(map() AS {spark_type(call.type)})"
     last = (
         f"aggregate(filter({rows}, r -> r.v0 IS NOT NULL), {empty}, (m, e) ->"
         " map_concat(map_filter(m, (k, v) -> k <> e.v0), map(e.v0, e.v1)))"
     )
-    return f"CASE WHEN count(1){group.tail} > 0 THEN {last} END"
+    return f"CASE WHEN {group.count()} > 0 THEN {last} END"
 
 
 def _single(call: AggregateCall | WindowCall, group: Group) -> str:
     """The value of the only row of a subquery; of more than one it is an error."""
     error = raising("21000", "more than one row returned by a subquery used as an expression")
     value = f"any_value({group.arguments[0]}){group.tail}"
-    return f"CASE WHEN count(1){group.tail} > 1 THEN {error} ELSE {value} END"
+    return f"CASE WHEN {group.count()} > 1 THEN {error} ELSE {value} END"
 
 
 ORDERED_SETS = ("percentile_disc", "percentile_cont", "mode")
@@ -237,7 +238,7 @@ _SPREADS = (
 
 AGGREGATES = (
     _aggregate("count() -> bigint", additive=sums.COUNT, nullable=False),
-    _aggregate("count(T) -> bigint", _plain("count({})"), additive=sums.COUNT, nullable=False),
+    _aggregate("count(T) -> bigint", _plain("count"), additive=sums.COUNT, nullable=False),
     *(_aggregate(f"sum({t}) -> bigint", additive=sums.SUM_INTEGER) for t in (*_INTEGERS, "uint2")),
     *(_aggregate(f"sum({t}) -> numeric", additive=sums.SUM_BIGINT) for t in ("bigint", "uint4")),
     _aggregate("sum(numeric) -> numeric", additive=sums.SUM_NUMERIC),
@@ -248,12 +249,12 @@ AGGREGATES = (
     _aggregate("avg(numeric) -> numeric", additive=sums.AVG_NUMERIC),
     _aggregate("avg(double precision) -> double precision", _float_avg),
     *(
-        _aggregate(f"{name}({t}) -> {t}", _plain(f"{name}({{}} + CAST(0 AS {spark}))"))  # no -0: it equals 0
+        _aggregate(f"{name}({t}) -> {t}", _plain(name, f"{{}} + CAST(0 AS {spark})"))  # no -0: it equals 0
         for name in ("min", "max")
         for t, spark in (("real", "float"), ("double precision", "double"))
     ),
-    _aggregate("min(T) -> T", _plain("min({})")),
-    _aggregate("max(T) -> T", _plain("max({})")),
+    _aggregate("min(T) -> T", _plain("min")),
+    _aggregate("max(T) -> T", _plain("max")),
     *(_aggregate(f"{name}(boolean) -> boolean", additive=sums.BOOL_AND) for name in ("bool_and", "every")),
     _aggregate("bool_or(boolean) -> boolean", additive=sums.BOOL_OR),
     *(
@@ -276,13 +277,13 @@ AGGREGATES = (
     *(_aggregate(f"{name}(jsonb) -> jsonb", _json_array) for name in ("jsonb_agg", "json_agg")),
     *(_aggregate(f"{name}(text, jsonb) -> jsonb", _json_object) for name in ("jsonb_object_agg", "json_object_agg")),
     *(
-        _aggregate(f"{name}({t}) -> {t}", _plain(f"{name}({{}})"))
+        _aggregate(f"{name}({t}) -> {t}", _plain(name))
         for name in ("bit_and", "bit_or", "bit_xor")
         for t in ("smallint", "integer", "bigint")
     ),
     _aggregate("sum(interval) -> interval", _interval_sum),
     _aggregate("avg(interval) -> interval", _interval_avg),
-    _aggregate("any_value(T) -> T", _plain("min({})")),
+    _aggregate("any_value(T) -> T", _plain("min")),
     _aggregate("percentile_disc(double precision, T) -> T", _discrete),
     _aggregate("percentile_cont(double precision, double precision) -> double precision", _continuous),
     _aggregate("mode(T) -> T", _mode),
@@ -322,7 +323,9 @@ def aggregate_text(call: AggregateCall | WindowCall, group: Group) -> str:
 
 def _additive_text(call: AggregateCall | WindowCall, rule: Additive, group: Group) -> str:
     parts = rule.contributions(call, group.arguments)  # type: ignore[arg-type]
-    totals = [f"coalesce(CAST(sum({part.text}){group.tail} AS {part.ddl}), CAST(0 AS {part.ddl}))" for part in parts]
+    totals = [
+        f"coalesce(CAST({group.total(part.text, part.ddl)} AS {part.ddl}), CAST(0 AS {part.ddl}))" for part in parts
+    ]
     return rule.finalize(call, totals)  # type: ignore[arg-type]
 
 
@@ -330,7 +333,7 @@ def _distinct_text(call: AggregateCall | WindowCall, entry: AggregateFunction, r
     """Each value once: the contributions of the distinct values, added up."""
     if entry.spark is not None:
         return entry.spark(call, group)
-    values = f"array_sort({collected(group.arguments[0], True, group.tail)})"
+    values = f"array_sort({group.collected(group.arguments[0])})"
     parts = rule.contributions(call, ["x"])  # type: ignore[arg-type]
     totals = [
         f"CAST(aggregate({values}, CAST(0 AS {part.ddl}), (total, x) ->"

@@ -15,19 +15,48 @@ class Sort:
     nulls_first: bool
 
 
-def collected(text: str, distinct: bool, tail: str) -> str:
-    """All values that are not NULL, in no order."""
-    return f"collect_{'set' if distinct else 'list'}({text}){tail}"
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows that an aggregate sees, as texts: its arguments, its order, and what follows each Spark
+    aggregate.
 
+    `tail` is a FILTER clause, an OVER clause, both or nothing.  `without`: of the rows of a window's frame
+    only those count for which this is true; it sees a row as `e`, with the columns that `numbers` makes.
+    """
 
-def sorted_rows(values: Sequence[str], sorts: Sequence[Sort], distinct: bool, tail: str) -> str:
-    """An array of structs (v0, v1, …, k0, k1, …): by the sort keys, equal ones by their values."""
-    fields = [f"'v{i}', {text}" for i, text in enumerate(values)]
-    fields += [f"'k{i}', {sort.text}" for i, sort in enumerate(sorts)]
-    rows = collected(f"named_struct({', '.join(fields)})", distinct, tail)
-    keys = [(f"k{i}", sort.descending, sort.nulls_first) for i, sort in enumerate(sorts)]
-    keys += [(f"v{i}", False, False) for i in range(len(values))]
-    return f"array_sort({rows}, (l, r) -> {_comparison(keys)})"
+    arguments: Sequence[str]
+    sorts: Sequence[Sort] = ()
+    tail: str = ""
+    distinct: bool = False
+    without: str = ""
+    numbers: str = ""
+
+    def collected(self, text: str) -> str:
+        """All values of `text` that are not NULL, in no order."""
+        if not self.without:
+            return f"collect_{'set' if self.distinct else 'list'}({text}){self.tail}"
+        rows = f"collect_list(named_struct('v', {text}, {self.numbers})){self.tail}"
+        return f"transform(filter({rows}, e -> e.v IS NOT NULL AND ({self.without})), e -> e.v)"
+
+    def count(self, text: str = "1") -> str:
+        """How many values of `text` are not NULL, repeated ones included."""
+        return f"cardinality({self.collected(text)})" if self.without else f"count({text}){self.tail}"
+
+    def total(self, text: str, ddl: str) -> str:
+        """The sum of `text`, which has this type and is never NULL; NULL of no rows."""
+        if not self.without:
+            return f"sum({text}){self.tail}"
+        values = self.collected(f"CAST({text} AS {ddl})")
+        return f"aggregate({values}, CAST(0 AS {ddl}), (total, x) -> CAST(total + x AS {ddl}))"
+
+    def sorted(self, values: Sequence[str]) -> str:
+        """An array of structs (v0, v1, …, k0, k1, …): by the sort keys, equal ones by their values."""
+        fields = [f"'v{i}', {text}" for i, text in enumerate(values)]
+        fields += [f"'k{i}', {sort.text}" for i, sort in enumerate(self.sorts)]
+        keys = [(f"k{i}", sort.descending, sort.nulls_first) for i, sort in enumerate(self.sorts)]
+        keys += [(f"v{i}", False, False) for i in range(len(values))]
+        rows = self.collected(f"named_struct({', '.join(fields)})")
+        return f"array_sort({rows}, (l, r) -> {_comparison(keys)})"
 
 
 def _comparison(keys: Sequence[tuple[str, bool, bool]]) -> str:

@@ -93,9 +93,21 @@ def _frame(cursor: Cursor) -> exp.Expr:
     else:
         start, start_side = _bound(cursor)
         end, end_side = "current row", None
-    return located(
-        exp.WindowSpec(kind=kind.text, start=start, start_side=start_side, end=end, end_side=end_side), kind
-    )
+    frame = exp.WindowSpec(kind=kind.text, start=start, start_side=start_side, end=end, end_side=end_side)
+    frame.set("exclude", _excluded(cursor))
+    return located(frame, kind)
+
+
+def _excluded(cursor: Cursor) -> str | None:
+    """`EXCLUDE { CURRENT ROW | GROUP | TIES | NO OTHERS }`."""
+    if not cursor.take_word("exclude"):
+        return None
+    for words in (("current", "row"), ("group",), ("ties",)):
+        if cursor.take_word(*words):
+            return " ".join(words)
+    if not cursor.take_word("no", "others"):
+        cursor.fail("CURRENT ROW, GROUP, TIES or NO OTHERS")
+    return None
 
 
 def _bound(cursor: Cursor) -> tuple[str | exp.Expr, str | None]:
