@@ -52,17 +52,10 @@ class Jar:
         classifier = f"-{self.classifier}" if self.classifier else ""
         return f"{self.name}-{self.version}{classifier}.{self.extension}"
 
-    def to_ivy(self, *, transitive: bool) -> str:
-        """The dependency as a line of an ivy.xml."""
-        classifier = f' m:classifier="{self.classifier}"' if self.classifier else ""
-        artifact = (
-            f'<artifact name="{self.name}" type="{self.extension}" ext="{self.extension}"{classifier}/>'
-        )
-        conf = "default->default" if transitive else "default->*"
-        return (
-            f'<dependency org="{self.group}" name="{self.name}" rev="{self.version}" conf="{conf}"'
-            f' transitive="{str(transitive).lower()}">{"" if transitive else artifact}</dependency>'
-        )
+    @property
+    def module(self) -> tuple[str, str, str]:
+        """What files of several classifiers have in common."""
+        return self.group, self.name, self.version
 
 
 # What we ask for; jars.lock holds what that came to.
@@ -76,6 +69,31 @@ ROOTS = {
         Jar("org.slf4j", "slf4j-simple", "1.7.36"),
     ),
     "registry": (Jar("io.apicurio", "apicurio-registry-app", "3.0.9", classifier="all", extension="tar.gz"),),
+    # Iceberg publishes its REST catalog for tests without saying what it needs.  The rest comes with Spark.
+    "iceberg-rest": (
+        Jar("org.apache.iceberg", "iceberg-open-api", "1.11.0", classifier="test-fixtures"),
+        Jar("org.apache.iceberg", "iceberg-core", "1.11.0"),
+        Jar("org.apache.iceberg", "iceberg-core", "1.11.0", classifier="tests"),
+        Jar("org.apache.iceberg", "iceberg-api", "1.11.0"),
+        Jar("org.apache.iceberg", "iceberg-common", "1.11.0"),
+        Jar("org.apache.iceberg", "iceberg-bundled-guava", "1.11.0"),
+        Jar("org.eclipse.jetty", "jetty-server", "12.1.5"),
+        Jar("org.eclipse.jetty", "jetty-http", "12.1.5"),
+        Jar("org.eclipse.jetty", "jetty-io", "12.1.5"),
+        Jar("org.eclipse.jetty", "jetty-util", "12.1.5"),
+        Jar("org.eclipse.jetty", "jetty-session", "12.1.5"),
+        Jar("org.eclipse.jetty", "jetty-security", "12.1.5"),
+        Jar("org.eclipse.jetty.ee10", "jetty-ee10-servlet", "12.1.5"),
+        Jar("org.eclipse.jetty.compression", "jetty-compression-common", "12.1.5"),
+        Jar("org.eclipse.jetty.compression", "jetty-compression-gzip", "12.1.5"),
+        Jar("org.eclipse.jetty.compression", "jetty-compression-server", "12.1.5"),
+        Jar("jakarta.servlet", "jakarta.servlet-api", "6.0.0"),
+        Jar("org.apache.httpcomponents.client5", "httpclient5", "5.6.1"),
+        Jar("org.apache.httpcomponents.core5", "httpcore5", "5.4"),
+        Jar("org.apache.httpcomponents.core5", "httpcore5-h2", "5.4"),
+        Jar("com.github.ben-manes.caffeine", "caffeine", "2.9.3"),
+        Jar("org.xerial", "sqlite-jdbc", "3.50.3.0"),
+    ),
 }
 
 # Spark has these on its class path already, and some do not resolve completely.
@@ -107,6 +125,12 @@ def broker_classpath() -> str:
 def registry_jar() -> Path:
     """The schema registry's runnable jar, its libraries unpacked beside it.  Fetches it the first time."""
     return next(_fetched("registry").glob("*-runner.jar"))
+
+
+def iceberg_rest_classpath() -> str:
+    """The class path that Iceberg's REST catalog runs on, Spark's own jars last.  Fetches it the first time."""
+    jars = sorted(_fetched("iceberg-rest").glob("*.jar"))
+    return os.pathsep.join([*map(str, jars), str(_jars_of_spark() / "*")])
 
 
 def cache_directory() -> Path:
@@ -164,14 +188,33 @@ def _fetch(set_name: str, jars: list[Jar], place: Path) -> None:
 
 
 def _ivy_module(jars: Iterable[Jar], *, transitive: bool, exclude: Iterable[str] = ()) -> str:
+    """An ivy.xml.  Ivy keeps one dependency on each module: its files are named together."""
+    modules: dict[tuple[str, str, str], list[Jar]] = {}
+    for jar in jars:
+        modules.setdefault(jar.module, []).append(jar)
     return (
         '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">\n'
         '<info organisation="tailrace" module="jars"/>\n'
         '<configurations><conf name="default"/></configurations>\n<dependencies>\n'
-        + "\n".join(jar.to_ivy(transitive=transitive) for jar in jars)
+        + "\n".join(_ivy_dependency(files, transitive=transitive) for files in modules.values())
         + "".join(f'\n<exclude module="{module}"/>' for module in exclude)
         + "\n</dependencies>\n</ivy-module>\n"
     )
+
+
+def _ivy_dependency(files: list[Jar], *, transitive: bool) -> str:
+    group, name, version = files[0].module
+    conf = "default->default" if transitive else "default->*"
+    artifacts = "" if transitive else "".join(map(_ivy_artifact, files))
+    return (
+        f'<dependency org="{group}" name="{name}" rev="{version}" conf="{conf}"'
+        f' transitive="{str(transitive).lower()}">{artifacts}</dependency>'
+    )
+
+
+def _ivy_artifact(file: Jar) -> str:
+    classifier = f' m:classifier="{file.classifier}"' if file.classifier else ""
+    return f'<artifact name="{file.name}" type="{file.extension}" ext="{file.extension}"{classifier}/>'
 
 
 def _ivy_settings(*, use_poms: bool) -> str:
@@ -226,10 +269,15 @@ def _run_ivy(
 
 
 def _ivy_jar() -> Path:
+    return next(_jars_of_spark().glob("ivy-*.jar"))
+
+
+def _jars_of_spark() -> Path:
+    """Where PySpark has the jars it comes with."""
     pyspark = find_spec("pyspark")
     assert pyspark is not None
     assert pyspark.origin is not None
-    return next(Path(pyspark.origin).parent.glob("jars/ivy-*.jar"))
+    return Path(pyspark.origin).parent / "jars"
 
 
 @contextmanager

@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.table import Table
 
 from tailrace.engine.engine import Engine
 from tailrace.errors import Fenced, SqlError, TailraceError
-from tailrace.sinks.iceberg import IcebergSink, IcebergSinkDefinition
-from tailrace.sinks.iceberg_connection import IcebergConnection
+from tailrace.sinks.iceberg import IcebergSink
 from tailrace.testing.s3 import ACCESS_KEY, S3, SECRET_KEY
 from tailrace.types.core import Tick
-from targets.postgres_sink_of import SCHEMA, zset
-
-_numbers = itertools.count(1)
-
-
-class Warehouse:
-    """A catalog in SQLite, tables in files beside it."""
-
-    def __init__(self, directory: Path) -> None:
-        self.url = f"sqlite:///{directory}/catalog.db"
-        self.path = f"file://{directory}/warehouse"
-        (directory / "warehouse").mkdir()
-        self.catalog.create_namespace("n")
-
-    @property
-    def catalog(self) -> SqlCatalog:
-        return SqlCatalog("default", uri=self.url, warehouse=self.path)
-
-    def table(self, name: str) -> Table:
-        return self.catalog.load_table(f"n.{name}")
-
-    def rows(self, name: str) -> list[tuple[Any, ...]]:
-        return sorted(tuple(row.values()) for row in self.table(name).scan().to_arrow().to_pylist())
+from targets.iceberg_tables import Warehouse, definition_of, fresh, until
+from targets.postgres_sink_of import zset
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +33,7 @@ def connection(engine: Engine, warehouse: Warehouse) -> str:
 
 @pytest.fixture
 def name(connection: str) -> str:
-    return f"t{next(_numbers)}"
-
-
-def until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    return fresh("t")
 
 
 def test_an_upsert_table_is_the_view(engine: Engine, warehouse: Warehouse, name: str) -> None:
@@ -146,6 +112,33 @@ def test_the_files_may_be_in_a_bucket(engine: Engine, s3: S3, tmp_path: Path, na
     until(lambda: reader.table_exists("n.t") and reader.load_table("n.t").current_snapshot() is not None)
     assert reader.load_table("n.t").scan().to_arrow().to_pylist() == [{"item": "a", "n": 1}]
     assert all(key.startswith("tables/n/t/") for key in s3.objects(bucket))
+    # The sink needs the catalog, that needs the bucket, and that the secret: a new one reaches the sink all the same.
+    engine.sql(f"ALTER SECRET key_{name} AS 'wrong'; INSERT INTO {name} VALUES ('b', 2)")
+    status = f"SELECT status FROM mz_internal.mz_sink_statuses WHERE name = '{name}_out'"
+    until(lambda: engine.sql(status).to_pylist()[0]["status"] == "stalled")  # type: ignore[union-attr]
+    engine.sql(f"ALTER SECRET key_{name} AS '{SECRET_KEY}'")
+    until(lambda: len(reader.load_table("n.t").scan().to_arrow()) == 2)
+
+
+def test_a_sink_may_reach_the_files_by_a_connection_of_its_own(
+    engine: Engine, s3: S3, tmp_path: Path, name: str
+) -> None:
+    url, bucket = f"sqlite:///{tmp_path}/catalog.db", s3.make_bucket(f"own-{name}")
+    SqlCatalog("default", uri=url, warehouse="s3://unused").create_namespace("n")
+    engine.sql(
+        f"CREATE SECRET key_{name} AS '{SECRET_KEY}'; CREATE SECRET other_{name} AS 'wrong';"
+        f"CREATE CONNECTION bad_{name} TO AWS (ACCESS KEY ID = '{ACCESS_KEY}', REGION = 'us',"
+        f" SECRET ACCESS KEY = SECRET other_{name}, ENDPOINT = '{s3.endpoint}');"
+        f"CREATE CONNECTION good_{name} TO AWS (ACCESS KEY ID = '{ACCESS_KEY}', REGION = 'us',"
+        f" SECRET ACCESS KEY = SECRET key_{name}, ENDPOINT = '{s3.endpoint}');"
+        f"CREATE CONNECTION lake_{name} TO ICEBERG CATALOG (CATALOG TYPE = 'sql', URL = '{url}',"
+        f" WAREHOUSE = 's3://{bucket}/tables', AWS CONNECTION = bad_{name});"
+        f"CREATE TABLE {name} (item text NOT NULL, n int, PRIMARY KEY (item)); INSERT INTO {name} VALUES ('a', 1);"
+        f"CREATE SINK {name}_out FROM {name} INTO ICEBERG CATALOG CONNECTION lake_{name}"
+        f" (NAMESPACE 'n', TABLE 't') USING AWS CONNECTION good_{name} KEY (item) MODE UPSERT"
+        " WITH (COMMIT INTERVAL '1s')"
+    )
+    until(lambda: any(key.endswith(".parquet") for key in s3.objects(bucket)))
 
 
 TYPES = {
@@ -189,15 +182,8 @@ def test_every_type_has_its_place(engine: Engine, warehouse: Warehouse, name: st
     assert set(two[1:]) == {None}
 
 
-def definition_of(warehouse: Warehouse, **more: Any) -> IcebergSinkDefinition:
-    fresh = f"s{next(_numbers)}"
-    connection = IcebergConnection(name="lake", catalog_type="sql", url=warehouse.url, warehouse=warehouse.path)
-    given = {"id": "u7", "name": "out", "connection": connection, "namespace": "n", "table": fresh, "schema": SCHEMA}
-    return IcebergSinkDefinition(**{**given, "key": (0,), **more})
-
-
 def test_an_older_writer_cannot_commit_on_top_of_a_newer_one(engine: Engine, warehouse: Warehouse) -> None:
-    sink = definition_of(warehouse)
+    sink = definition_of(warehouse.connection)
     older, newer = IcebergSink(sink, engine.spark), IcebergSink(sink, engine.spark)
     older.progress()
     older.write(Tick(10), zset((1, "a", 1)))
@@ -210,7 +196,7 @@ def test_an_older_writer_cannot_commit_on_top_of_a_newer_one(engine: Engine, war
 
 
 def test_without_the_tick_in_the_summary_nobody_knows_what_it_holds(engine: Engine, warehouse: Warehouse) -> None:
-    sink = definition_of(warehouse)
+    sink = definition_of(warehouse.connection)
     writer = IcebergSink(sink, engine.spark, progress_record=False)
     writer.progress()
     writer.write(Tick(10), zset((1, "a", 1)))
@@ -219,7 +205,7 @@ def test_without_the_tick_in_the_summary_nobody_knows_what_it_holds(engine: Engi
 
 
 def test_keys_of_several_columns_and_null_are_deleted(engine: Engine, warehouse: Warehouse) -> None:
-    sink = definition_of(warehouse, key=(0, 1))
+    sink = definition_of(warehouse.connection, key=(0, 1))
     writer = IcebergSink(sink, engine.spark)
     writer.progress()
     writer.write(Tick(10), zset((1, "a", 1), (1, None, 1), (2, "a", 1), (2, None, 1)))

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def reopen_users(engine: Engine, id: str) -> None:
-    """Of a connection or a secret.  Returns when the tick loop has them."""
+    """Of a connection or a secret, also through other connections.  Returns when the tick loop has them."""
     items = engine.catalog.items.values()
-    changed = {id, *(item.id for item in items if item.kind == "connection" and id in item.depends_on)}
+    changed = _connections_with(engine, id)
     users = [item for item in items if item.kind in ("source", "sink") and item.depends_on & changed]
 
     def reopen() -> None:
@@ -25,6 +25,14 @@ def reopen_users(engine: Engine, id: str) -> None:
 
     if users:
         engine.loop.do(reopen)
+
+
+def _connections_with(engine: Engine, id: str) -> frozenset[str]:
+    """The thing itself and all connections that need it.  In no order: ALTER lets an old one need a new one."""
+    changed, connections = {id}, list(engine.catalog.of_kind("connection"))
+    while more := {item.id for item in connections if item.depends_on & changed} - changed:
+        changed |= more
+    return frozenset(changed)
 
 
 def altered(engine: Engine, connection: Item) -> None:

@@ -11,8 +11,10 @@ from tailrace.engine.sink_key import key_places
 from tailrace.engine.sink_request import SinkKind, SinkRequest
 from tailrace.errors import SqlError, TailraceError
 from tailrace.sinks.iceberg import IcebergSink, IcebergSinkDefinition
-from tailrace.sinks.iceberg_connection import IcebergConnection, translated
-from tailrace.statements.connections.iceberg import IcebergDetails
+from tailrace.sinks.iceberg_connection import IcebergConnection, region_of, translated
+from tailrace.sinks.s3_connection import S3Connection
+from tailrace.sql.names import Name
+from tailrace.statements.connections.iceberg import S3_TABLES, IcebergDetails
 from tailrace.statements.sinks.iceberg import IcebergTarget
 from tailrace.testing import defences
 
@@ -20,14 +22,15 @@ if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
 
 
-def connection(engine: Engine, item: Item) -> IcebergConnection:
-    """The catalog connection of a catalog item, ready to use."""
+def connection(engine: Engine, item: Item, using: Name | None = None) -> IcebergConnection:
+    """The catalog connection of a catalog item, ready to use.  `using`: another way to its files than its own."""
     details = item.statement.details
     if not isinstance(details, IcebergDetails):
         raise SqlError(f'"{item.name.item}" is not an iceberg catalog connection', sqlstate="42809")
-    files = None
-    if details.aws_connection is not None:
-        files = aws.connection(engine, engine.catalog.resolve(details.aws_connection.parts))
+    files, name = None, using or details.aws_connection
+    if name is not None:
+        files = aws.connection(engine, engine.catalog.expect(name.parts, ("connection",), name.position))
+    _refuse_other_region(details, files)
     return IcebergConnection(
         name=item.name.item,
         catalog_type=details.catalog_type,
@@ -37,6 +40,17 @@ def connection(engine: Engine, item: Item) -> IcebergConnection:
         scope=details.scope,
         files=files,
     )
+
+
+def _refuse_other_region(details: IcebergDetails, files: S3Connection | None) -> None:
+    """S3 Tables are reached in the region of their bucket alone."""
+    bucket = region_of(details.warehouse) if details.catalog_type == S3_TABLES else None
+    if bucket is not None and files is not None and files.region not in (None, bucket):
+        raise SqlError(
+            "S3 Tables connection region mismatch",
+            detail=f'The bucket is in {bucket}, and AWS connection "{files.name}" is for {files.region}.',
+            sqlstate="22023",
+        )
 
 
 def validate(engine: Engine, item: Item) -> None:
@@ -62,7 +76,7 @@ def _define(request: SinkRequest) -> IcebergSinkDefinition:
     return IcebergSinkDefinition(
         id=request.identity.id,
         name=str(request.identity.name),
-        connection=connection(request.engine, request.connection),
+        connection=connection(request.engine, request.connection, target.aws_connection),
         namespace=target.namespace,
         table=target.table,
         schema=schema,

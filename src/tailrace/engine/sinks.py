@@ -49,7 +49,8 @@ def create(session: EngineSession, statement: CreateSink) -> Result:
         facts = {"from": relation.id, "start": BEGINNING if statement.snapshot else done}
         made = item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
         for connection in _connections(session, statement):
-            connections.validate(engine, connection)
+            if connection.statement.type.validated:  # others can be used even if they cannot be tried
+                connections.validate(engine, connection)
         return made
 
     with engine.cluster.pinned() as done:  # until the sink itself says from which tick on it wants single ticks

@@ -12,6 +12,8 @@ from pyiceberg.catalog import Catalog, load_catalog
 
 from tailrace.errors import SqlError, TailraceError, Unavailable
 from tailrace.secret import Secret
+from tailrace.sinks import iceberg_files, iceberg_rest
+from tailrace.sinks.aws_signing import Scope, Signer
 from tailrace.sinks.s3_connection import S3Connection
 
 _NAME = "default"
@@ -33,7 +35,20 @@ class IcebergConnection:
     def open(self) -> Catalog:
         """Raises Unavailable, or SqlError if a person must act."""
         with translated(f'connecting as "{self.name}"', self):
-            return load_catalog(_NAME, **self._properties())
+            if self.catalog_type == "sql":
+                return load_catalog(_NAME, **self._properties())
+            return iceberg_rest.Catalog(_NAME, self._signer(), **self._properties())
+
+    def _signer(self) -> Signer | None:
+        if self.catalog_type != "s3tablesrest":
+            return None
+        assert self.files is not None
+        return Signer(self.files, Scope(service="s3tables", region=self.region or "us-east-1"))
+
+    @property
+    def region(self) -> str | None:
+        """Where the files are: as their connection says, or else the bucket's ARN."""
+        return (self.files.region if self.files is not None else None) or region_of(self.warehouse)
 
     def _properties(self) -> dict[str, str]:
         given = {
@@ -43,8 +58,6 @@ class IcebergConnection:
             "credential": None if self.credential is None else self.credential.reveal(),
             "scope": self.scope,
         }
-        if self.catalog_type == "s3tablesrest":
-            given |= {"rest.sigv4-enabled": "true", "rest.signing-name": "s3tables"}
         if self.files is not None:
             given |= self._of_files(self.files)
         return {name: value for name, value in given.items() if value is not None}
@@ -56,18 +69,26 @@ class IcebergConnection:
             "secret-access-key": files.secret_access_key,
             "session-token": files.session_token,
         }
-        keys = {name: None if secret is None else secret.reveal() for name, secret in revealed.items()}
+        role = {
+            "py-io-impl": iceberg_files.NAME,
+            iceberg_files.ROLE: files.role_arn,
+            iceberg_files.SESSION: files.role_session_name,
+            iceberg_files.EXTERNAL_ID: files.external_id,
+        }
         return {
-            **{f"s3.{name}": value for name, value in keys.items()},
-            **({f"client.{name}": value for name, value in keys.items()} if self.catalog_type != "sql" else {}),
+            **{f"s3.{name}": None if secret is None else secret.reveal() for name, secret in revealed.items()},
+            **(role if files.role_arn is not None else {}),
             "s3.endpoint": files.endpoint,
-            "s3.region": files.region,
-            "rest.signing-region": files.region if self.catalog_type == "s3tablesrest" else None,
-            "s3.role-arn": files.role_arn,
-            "s3.role-session-name": files.role_session_name,
+            "s3.region": self.region,
             "s3.request-timeout": "60",
             "s3.connect-timeout": "10",
         }
+
+
+def region_of(warehouse: str | None) -> str | None:
+    """Of the ARN of a bucket, `arn:aws:s3tables:REGION:…`."""
+    parts = (warehouse or "").split(":")
+    return parts[3] or None if len(parts) > 3 and parts[0] == "arn" else None
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from tailrace.spark import build_session
 from tailrace.testing.broker import Broker
+from tailrace.testing.iceberg_rest import IcebergRest
 from tailrace.testing.postgres import Postgres
 from tailrace.testing.redis import Redis
 from tailrace.testing.registry import Registry
@@ -66,6 +67,13 @@ def redis() -> Iterator[Redis]:
 def s3() -> Iterator[S3]:
     """A running S3 server; each test takes a bucket of its own."""
     with S3() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def iceberg_rest() -> Iterator[IcebergRest]:
+    """A running Iceberg REST catalog; each test takes tables of its own."""
+    with IcebergRest() as running:
         yield running
 
 

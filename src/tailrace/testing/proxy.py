@@ -22,6 +22,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.lost = 0
+        self.asked: list[bytes] = []  # every piece that clients sent
         self._words: bytes | None = None
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -61,6 +62,8 @@ class Proxy:
     def _pass(self, origin: socket.socket, to: socket.socket, doomed: threading.Event, asks: bool) -> None:
         with contextlib.suppress(OSError):
             while data := origin.recv(_CHUNK):
+                if asks:
+                    self.asked.append(data)
                 if asks and self._words is not None and self._words in data:
                     self._words = None
                     doomed.set()
