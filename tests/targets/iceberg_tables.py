@@ -12,8 +12,8 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
-from tailrace.sinks.iceberg import IcebergSinkDefinition
 from tailrace.sinks.iceberg_connection import IcebergConnection
+from tailrace.sinks.iceberg_definition import IcebergSinkDefinition
 from targets.postgres_sink_of import SCHEMA
 
 _numbers = itertools.count(1)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from tailrace.engine.engine import Engine
-from tailrace.errors import Fenced, SqlError, TailraceError
+from tailrace.errors import Fenced, KeyViolation, SqlError, TailraceError
+from tailrace.ivm.zset import ZSet
 from tailrace.sinks.iceberg import IcebergSink
+from tailrace.sinks.iceberg_definition import Defences, Partition
 from tailrace.testing.s3 import ACCESS_KEY, S3, SECRET_KEY
-from tailrace.types.core import Tick
+from tailrace.types.core import INTEGER, Column, Tick
 from targets.iceberg_tables import Warehouse, definition_of, fresh, until
-from targets.postgres_sink_of import zset
+from targets.postgres_sink_of import numbers, zset
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +200,7 @@ def test_an_older_writer_cannot_commit_on_top_of_a_newer_one(engine: Engine, war
 
 def test_without_the_tick_in_the_summary_nobody_knows_what_it_holds(engine: Engine, warehouse: Warehouse) -> None:
     sink = definition_of(warehouse.connection)
-    writer = IcebergSink(sink, engine.spark, progress_record=False)
+    writer = IcebergSink(sink, engine.spark, defences=Defences(progress_record=False))
     writer.progress()
     writer.write(Tick(10), zset((1, "a", 1)))
     with pytest.raises(SqlError, match="inconsistent state"):
@@ -215,7 +218,86 @@ def test_keys_of_several_columns_and_null_are_deleted(engine: Engine, warehouse:
     assert sorted((row["k"], row["v"] or "") for row in rows) == [(1, "a"), (2, "")]
 
 
+def test_a_large_snapshot_is_written_by_tasks(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse.connection, partition_by=(Partition(transform="bucket[4]", column="k"),))
+    writer = IcebergSink(sink, engine.spark, small_rows=1000)
+    writer.progress()
+    assert writer.write(Tick(10), numbers(20_000)).messages == 20_000
+    assert warehouse.rows(sink.table) == [(i, f"v{i}") for i in range(20_000)]
+    files = [task.file for task in warehouse.table(sink.table).scan().plan_files()]
+    assert {file.partition[0] for file in files} == {0, 1, 2, 3}
+    assert all(Path(file.file_path).name.startswith("mz_data") for file in files)
+    gone = "SELECT CAST(id AS int) AS c0, concat('v', id) AS c1, -1L AS weight FROM range(0, 20000, 2)"
+    writer.write(Tick(20), ZSet(arity=2, sql=gone, rows=10_000))
+    assert warehouse.rows(sink.table) == [(i, f"v{i}") for i in range(1, 20_000, 2)]
+
+
+def test_a_key_that_is_not_unique_stalls_the_sink(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse.connection, sole=True)
+    writer = IcebergSink(sink, engine.spark)
+    writer.progress()
+    with pytest.raises(KeyViolation, match=r"\(k\) = \(1\)"):
+        writer.write(Tick(10), zset((1, "a", 1), (1, "b", 1)))
+    writer.progress()
+    writer.write(Tick(10), zset((1, "a", 1), (2, "b", 1)))
+    with pytest.raises(KeyViolation, match=r"\(k\) = \(2\)"):
+        writer.write(Tick(20), zset((1, "a", -1), (1, "c", 1), (2, "d", 1)))
+    writer.progress()
+    writer.write(Tick(30), zset((1, "a", -1), (2, "b", -1), (2, "d", 1)))
+    assert warehouse.rows(sink.table) == [(2, "d")]
+
+
+def test_a_column_that_may_be_null_is_added_to_the_table(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse.connection)
+    writer = IcebergSink(sink, engine.spark)
+    writer.progress()
+    writer.write(Tick(10), zset((1, "a", 1)))
+    wider = replace(sink, schema=(*sink.schema, Column("n", INTEGER, True)))
+    writer = IcebergSink(wider, engine.spark)
+    assert writer.progress().tick == 10
+    more = "SELECT 2 AS c0, 'b' AS c1, 3 AS c2, 1L AS weight"
+    writer.write(Tick(20), ZSet(arity=3, sql=more, rows=1))
+    assert warehouse.rows(sink.table) == [(1, "a", None), (2, "b", 3)]
+    with pytest.raises(SqlError, match='has no column "m"'):
+        IcebergSink(replace(sink, schema=(*sink.schema, Column("m", INTEGER, False))), engine.spark).progress()
+    partitioned = replace(sink, partition_by=(Partition(transform="identity", column="k"),))
+    with pytest.raises(SqlError, match="partitioned otherwise"):
+        IcebergSink(partitioned, engine.spark).progress()
+
+
+def test_a_table_tells_who_wrote_it(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse.connection)
+    writer = IcebergSink(sink, engine.spark)
+    writer.progress()
+    writer.write(Tick(10), zset((1, "a", 1)))
+    writer.write(Tick(20), zset((2, "b", 1)))
+    other = replace(sink, id="u8")
+    with pytest.raises(SqlError, match="written by another sink, u7"):
+        IcebergSink(other, engine.spark).progress()
+    assert IcebergSink(replace(other, continues=True), engine.spark).progress().tick is None
+    table = warehouse.table(sink.table)
+    first = table.metadata.snapshots[0].snapshot_id
+    with table.manage_snapshots() as manage:
+        manage.rollback_to_snapshot(first)
+    assert IcebergSink(sink, engine.spark).progress().tick == 10  # and the engine knows that it has written more
+
+
+def test_the_table_is_put_in_order_after_some_commits(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse.connection)
+    writer = IcebergSink(sink, engine.spark, upkeep_after=10)
+    writer.progress()
+    writer.write(Tick(1), zset((1, "0", 1)))
+    for n in range(1, 12):
+        writer.write(Tick(n + 1), zset((1, str(n - 1), -1), (1, str(n), 1)))
+    assert warehouse.rows(sink.table) == [(1, "11")]
+    table = warehouse.table(sink.table)
+    assert [s.summary.operation.value for s in table.metadata.snapshots].count("replace") == 1  # type: ignore[union-attr]
+    assert len(list(table.scan().plan_files())) <= 3
+    assert writer.progress().tick == 12
+
+
 INTO = "INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE 't') "
+BY = "INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE 't', PARTITION BY ({})) "
 EVERY = " WITH (COMMIT INTERVAL '1s')"
 
 
@@ -231,6 +313,9 @@ EVERY = " WITH (COMMIT INTERVAL '1s')"
         ("INTO ICEBERG CATALOG CONNECTION lake (TABLE 't') MODE APPEND" + EVERY, "Iceberg sink must specify NAMESPACE"),
         (INTO + "KEY (f) NOT ENFORCED MODE UPSERT" + EVERY, "cannot be used as an Iceberg equality delete key"),
         (INTO + "MODE APPEND" + EVERY, "conflicts with the system column that MODE APPEND adds"),
+        (BY.format("day(a)") + "KEY (a) MODE UPSERT" + EVERY, "partitions by day of type int not yet supported"),
+        (BY.format("bucket(0, a)") + "KEY (a) MODE UPSERT" + EVERY, "bucket needs a number greater than 0"),
+        (BY.format("day(nobody)") + "KEY (a) MODE UPSERT" + EVERY, 'column "nobody" does not exist'),
     ],
 )
 def test_what_cannot_be_is_refused(text: str, error: str, engine: Engine, connection: str) -> None:

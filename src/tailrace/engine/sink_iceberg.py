@@ -9,14 +9,16 @@ from tailrace.engine import aws
 from tailrace.engine.secrets import revealed
 from tailrace.engine.sink_key import key_places
 from tailrace.engine.sink_request import SinkKind, SinkRequest
-from tailrace.errors import SqlError, TailraceError
-from tailrace.sinks.iceberg import IcebergSink, IcebergSinkDefinition
+from tailrace.errors import SqlError, TailraceError, UnknownColumn
+from tailrace.sinks.iceberg import IcebergSink
 from tailrace.sinks.iceberg_connection import IcebergConnection, region_of, translated
+from tailrace.sinks.iceberg_definition import IcebergSinkDefinition, Partition
 from tailrace.sinks.s3_connection import S3Connection
 from tailrace.sql.names import Name
 from tailrace.statements.connections.iceberg import S3_TABLES, IcebergDetails
-from tailrace.statements.sinks.iceberg import IcebergTarget
+from tailrace.statements.sinks.iceberg import PARTITION_BY, IcebergTarget
 from tailrace.testing import defences
+from tailrace.types.core import Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -81,8 +83,20 @@ def _define(request: SinkRequest) -> IcebergSinkDefinition:
         table=target.table,
         schema=schema,
         key=None if target.key is None else key_places(schema, target.key),
-        sole=target.key is not None and not target.key.enforced,
+        sole=request.statement.snapshot and target.key is not None and not target.key.enforced,
+        partition_by=_partitions(target, schema),
+        continues=not request.statement.snapshot,
     )
+
+
+def _partitions(target: IcebergTarget, schema: Schema) -> tuple[Partition, ...]:
+    names = [column.name for column in schema]
+    for each in target.partition_by:
+        if each.column not in names:
+            raise UnknownColumn(
+                f'PARTITION BY column "{each.column}" does not exist', position=target.options.position(PARTITION_BY)
+            )
+    return tuple(Partition(transform=each.iceberg, column=each.column) for each in target.partition_by)
 
 
 def _open(engine: Engine, definition: IcebergSinkDefinition) -> IcebergSink:
@@ -91,7 +105,7 @@ def _open(engine: Engine, definition: IcebergSinkDefinition) -> IcebergSink:
         engine.spark,
         small=engine.views.small,
         small_rows=engine.sizes.small_rows,
-        progress_record=defences.is_on("progress_record"),
+        defences=defences.of_iceberg_sinks(),
     )
 
 

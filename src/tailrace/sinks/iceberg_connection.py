@@ -16,6 +16,7 @@ from tailrace.sinks import iceberg_files, iceberg_rest
 from tailrace.sinks.aws_signing import Scope, Signer
 from tailrace.sinks.s3_connection import S3Connection
 
+S3_TABLES = "s3tablesrest"
 _NAME = "default"
 """Of catalogs of the type sql, which keep several apart by name; it is pyiceberg's own default."""
 
@@ -40,7 +41,7 @@ class IcebergConnection:
             return iceberg_rest.Catalog(_NAME, self._signer(), **self._properties())
 
     def _signer(self) -> Signer | None:
-        if self.catalog_type != "s3tablesrest":
+        if self.catalog_type != S3_TABLES:
             return None
         assert self.files is not None
         return Signer(self.files, Scope(service="s3tables", region=self.region or "us-east-1"))

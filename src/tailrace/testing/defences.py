@@ -7,6 +7,8 @@ in the environment of an engine switches them off.  Nothing but a test does that
 - `progress_record`: the tick of what a sink writes is committed with it, in the target
 - `fence_before_progress`: a sink asks what its target holds only when nobody else can write to it any more
 - `log_before_effects`: a tick is durable in the tick log before anything of it is seen outside
+- `conditional_commit`: a commit to an Iceberg table fails if anybody else has committed since it was read
+- `generation`: a write to PostgreSQL or Redis fails if a newer writer has begun
 - `known_ticks`: a sink whose target holds a tick that the tick log does not know refuses to go on
 """
 
@@ -18,14 +20,17 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from tailrace.catalog.database import Database
-from tailrace.sinks import postgres_definition, redis_definition
+from tailrace.sinks import iceberg_definition, postgres_definition, redis_definition
 from tailrace.sinks.kafka_definition import Defences
 from tailrace.sources.contract import Offsets
 from tailrace.ticks.log import TickLog
 from tailrace.types.core import Tick
 
 VARIABLE = "TAILRACE_TEST_DEFENCES"
-DEFENCES = ("progress_record", "fence_before_progress", "log_before_effects", "known_ticks")
+DEFENCES = (
+    *("progress_record", "fence_before_progress", "log_before_effects", "known_ticks"),
+    *("generation", "conditional_commit"),
+)
 
 
 def is_on(name: str) -> bool:
@@ -48,12 +53,22 @@ def of_postgres_sinks() -> postgres_definition.Defences:
     return postgres_definition.Defences(
         progress_record=is_on("progress_record"),
         fence_before_progress=is_on("fence_before_progress"),
+        generation=is_on("generation"),
+        end_older=is_on("generation"),  # or the older writer would lose its session before it is asked
+    )
+
+
+def of_iceberg_sinks() -> iceberg_definition.Defences:
+    return iceberg_definition.Defences(
+        progress_record=is_on("progress_record"), conditional_commit=is_on("conditional_commit")
     )
 
 
 def of_redis_sinks() -> redis_definition.Defences:
     return redis_definition.Defences(
-        progress_record=is_on("progress_record"), fence_before_progress=is_on("fence_before_progress")
+        progress_record=is_on("progress_record"),
+        fence_before_progress=is_on("fence_before_progress"),
+        generation=is_on("generation"),
     )
 
 

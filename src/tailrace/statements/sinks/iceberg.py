@@ -1,5 +1,5 @@
-"""CREATE SINK … INTO ICEBERG CATALOG CONNECTION name (NAMESPACE 's', TABLE 's') [USING AWS CONNECTION name]
-[KEY (…) [NOT ENFORCED]] MODE UPSERT | APPEND WITH (COMMIT INTERVAL 'i')."""
+"""CREATE SINK … INTO ICEBERG CATALOG CONNECTION name (NAMESPACE 's', TABLE 's' [, PARTITION BY (…)])
+[USING AWS CONNECTION name] [KEY (…) [NOT ENFORCED]] MODE UPSERT | APPEND WITH (COMMIT INTERVAL 'i')."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from tailrace.errors import InvalidOption, NotSupported, SqlError
-from tailrace.sql.kinds import TEXT
+from tailrace.sql.kinds import TEXT, Several
 from tailrace.sql.names import Name
 from tailrace.sql.options import Option, Options, Texts, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer
 from tailrace.statements.sinks.contract import SinkEnvelope, SinkKey, parse_key, refuse_repeated
+from tailrace.statements.sinks.iceberg_partition import PartitionTransform, Transform
 
 NAMESPACE = Option("NAMESPACE", TEXT, required=True, doc="Of the table; it must exist.")
 TABLE = Option("TABLE", TEXT, required=True, doc="The table to write to; created if it does not exist.")
-OPTIONS: tuple[Option[Any], ...] = (NAMESPACE, TABLE)
+PARTITION_BY = Option(
+    "PARTITION BY",
+    Several(Transform()),
+    doc="Of a table that we create: columns, or year, month, day, hour (c), bucket(n, c), truncate(n, c).",
+)
+OPTIONS: tuple[Option[Any], ...] = (NAMESPACE, TABLE, PARTITION_BY)
 _TEXTS = Texts(missing="Iceberg sink must specify {name}")
 UPSERT, APPEND = "UPSERT", "APPEND"
 
@@ -31,6 +37,7 @@ class IcebergTarget:
     table: str
     key: SinkKey | None
     mode: str
+    partition_by: tuple[PartitionTransform, ...] = ()
     aws_connection: Name | None = None
     mode_position: int | None = field(default=None, compare=False)
 
@@ -82,6 +89,7 @@ def parse(p: Parser) -> IcebergTarget:
         table=options.value(TABLE),
         key=key,
         mode=mode,
+        partition_by=options.get(PARTITION_BY) or (),
         aws_connection=aws_connection,
         mode_position=position,
     )
