@@ -83,11 +83,17 @@ _NOT_WELCOME = ("authentication failed", "no pg_hba.conf entry", '" does not exi
 """What the server says before there is a session; libpq passes on no SQLSTATE of it."""
 
 
+_NOT_TRUSTED = ("certificate", "does not support SSL")
+"""What libpq says of a server that is not the one it should be."""
+
+
 def translate(error: psycopg.Error, doing: str, connection: PostgresConnection) -> TailraceError:
     """What the server or the client library said, as an error somebody can act on."""
     said = _said(error)
     if error.sqlstate is None and any(words in said for words in _NOT_WELCOME):
         return SqlError(f'could not log in to Postgres connection "{connection.name}"', detail=said, sqlstate="28000")
+    if error.sqlstate is None and any(words in said for words in _NOT_TRUSTED):
+        return SqlError(f'could not trust the server of Postgres connection "{connection.name}"', detail=said)
     if error.sqlstate is None:  # never reached the server, or the connection was lost
         hint = f"Does PostgreSQL listen at {connection.host}:{connection.port}, reachable from here?"
         return Unavailable(f"postgres: could not reach the server while {doing}", detail=said, hint=hint)

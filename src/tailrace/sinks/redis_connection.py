@@ -64,6 +64,8 @@ def translate(error: redis.RedisError, doing: str, connection: RedisConnection) 
         return SqlError(f'could not log in to Redis connection "{connection.name}"', detail=said, sqlstate="28000")
     if isinstance(error, redis.exceptions.NoPermissionError):
         return SqlError(f"redis: no permission while {doing}", detail=said, sqlstate="42501")
+    if "certificate" in said.lower():
+        return SqlError(f'could not trust the server of Redis connection "{connection.name}"', detail=said)
     if isinstance(error, redis.ConnectionError | redis.TimeoutError):
         hint = f"Does Redis listen at {connection.host}:{connection.port}, reachable from here?"
         return Unavailable(f"redis: could not reach the server while {doing}", detail=said, hint=hint)

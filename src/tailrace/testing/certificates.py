@@ -4,10 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-_SUBJECT = (
-    *("-subj", "/CN=localhost", "-days", "2"),
-    *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:TRUE"),
-)
+HERE = "DNS:localhost,IP:127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +15,12 @@ class Certificate:
     key: str
 
 
-def make_certificate(directory: Path) -> Certificate:
-    """Needs the command openssl."""
+def make_certificate(directory: Path, names: str = HERE) -> Certificate:
+    """For servers of these names.  Needs the command openssl."""
     key, certificate = directory / "key.pem", directory / "certificate.pem"
     kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-    command = ["openssl", "req", "-x509", *kind, *_SUBJECT, "-keyout", str(key), "-out", str(certificate)]
+    subject = ("-subj", "/CN=tests", "-days", "2", "-addext", f"subjectAltName={names}")
+    authority = ("-addext", "basicConstraints=critical,CA:TRUE")
+    command = ["openssl", "req", "-x509", *kind, *subject, *authority, "-keyout", str(key), "-out", str(certificate)]
     subprocess.run(command, check=True, capture_output=True)
     return Certificate(certificate=certificate.read_text(), key=key.read_text())
