@@ -176,6 +176,23 @@ def test_without_the_progress_row_nobody_knows_what_a_lost_answer_said(
         assert lose_an_answer(postgres, spark, Defences(progress_record=False)) == {}
 
 
+def test_a_connection_that_is_reset_at_commit_has_committed_nothing(postgres: Postgres, spark: SparkSession) -> None:
+    with Proxy(postgres.port) as proxy:
+        sink = definition_of(postgres, connection=connection_of(proxy.port))
+        writer = PostgresSink(sink, spark)
+        writer.progress()
+        writer.write(T1, zset((1, "a", 1)))
+        proxy.reset_at(b"COMMIT")
+        with pytest.raises(Unavailable):
+            writer.write(T2, zset((1, "a", -1), (2, "b", 1)))
+        assert proxy.lost == 1
+        assert writer.progress().tick == T1
+        assert contents(postgres, sink) == {1: "a"}
+        writer.write(T2, zset((1, "a", -1), (2, "b", 1)))
+        writer.close()
+    assert contents(postgres, sink) == {2: "b"}
+
+
 def test_a_large_snapshot_goes_through_in_pieces(postgres: Postgres, writers: Writers) -> None:
     writer = writers.open(small_rows=1000)
     writer.progress()
@@ -184,6 +201,24 @@ def test_a_large_snapshot_goes_through_in_pieces(postgres: Postgres, writers: Wr
     found = contents(postgres, writers.sink)
     assert found == {i: f"v{i}" for i in range(20_000)}
     assert writers.open().progress().tick == T1
+
+
+def test_a_snapshot_goes_into_an_empty_table_directly_and_over_rows_that_are_there(
+    postgres: Postgres, spark: SparkSession
+) -> None:
+    """Either way it is the same table."""
+    for there in ("", "INSERT INTO {} VALUES (3, 'older'), (-1, 'not ours')"):
+        sink = definition_of(postgres, proven=True)
+        writer = PostgresSink(sink, spark, small_rows=10)
+        writer.progress()
+        if there:
+            with postgres.connect() as connection:
+                connection.execute(there.format(sink.shown).encode())
+        assert writer.write(T1, numbers(100)).messages == 100
+        writer.write(T2, zset((3, "v3", -1), (4, "v4", -1), (4, "w", 1)))
+        writer.close()
+        expected = {i: f"v{i}" for i in range(100) if i != 3} | {4: "w"} | ({-1: "not ours"} if there else {})
+        assert contents(postgres, sink) == expected
 
 
 def test_readers_see_whole_ticks(postgres: Postgres, writers: Writers) -> None:

@@ -155,6 +155,23 @@ def test_without_the_progress_key_nobody_knows(redis: Redis, spark: SparkSession
     assert lose_an_answer(redis, spark, Defences(progress_record=False)) != T2
 
 
+def test_a_connection_that_is_reset_at_the_script_has_written_nothing(redis: Redis, spark: SparkSession) -> None:
+    with Proxy(redis.port) as proxy:
+        sink = definition_of(redis, proxy.port)
+        writer = RedisSink(sink, spark)
+        writer.progress()
+        writer.write(T1, zset((1, "a", 1)))
+        proxy.reset_at(b"EVALSHA")
+        with pytest.raises(Unavailable):
+            writer.write(T2, zset((1, "a", -1), (2, "b", 1)))
+        assert proxy.lost == 1
+        assert writer.progress().tick == T1
+        assert contents(redis, sink) == {1: "a"}
+        writer.write(T2, zset((1, "a", -1), (2, "b", 1)))
+        writer.close()
+    assert contents(redis, sink) == {2: "b"}
+
+
 SMALL_CHUNKS = {"small_rows": 1000, "chunk": ChunkSize(arguments=3000)}
 
 

@@ -59,6 +59,7 @@ def _define(request: SinkRequest) -> PostgresSinkDefinition:
         schema=schema,
         key=key_places(schema, target.key),
         sole=request.statement.snapshot and not target.key.enforced,
+        proven=target.key.enforced,
     )
 
 

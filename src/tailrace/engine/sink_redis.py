@@ -55,6 +55,7 @@ def _define(request: SinkRequest) -> RedisSinkDefinition:
         template=tuple((text, None if column is None else places[column]) for text, column in target.template),
         format=target.format.lower(),
         sole=request.statement.snapshot and not target.key.enforced,
+        proven=target.key.enforced,
     )
 
 

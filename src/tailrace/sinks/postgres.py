@@ -1,8 +1,9 @@
 """A relation in a PostgreSQL table, exactly once: a tick's rows and the tick itself are one transaction.
 
 The rows are encoded by Spark as lines of COPY and go, batch by batch, into a temporary table; from there two
-statements delete and upsert by key.  The transaction begins with the sink's row in the progress table: the tick
-moves from where we left it, if nobody has raised the generation since.  So readers of the table see whole ticks.
+statements delete and upsert by key.  A snapshot into an empty table goes there directly.  The transaction begins with
+the sink's row in the progress table: the tick moves from where we left it, if nobody has raised the generation since.
+So readers of the table see whole ticks.
 
 At the start and after every doubt: end what older writers have open, raise the generation, and only then read the
 tick.  Raising waits for a commit that is under way, and fences whoever comes later.  tests/targets holds this
@@ -196,9 +197,12 @@ class PostgresSink:
     def _write(self, writer: _Writer, tick: Tick, delta: ZSet) -> Written:
         with writer.session.transaction():
             self._advance(writer, tick)
-            written = self._fill_stage(writer.session, delta)
-            if written.messages:
-                self._apply(writer, written.messages)
+            if self._is_first(writer, delta):
+                written = self._copy(writer.session, delta, staged=False)
+            else:
+                written = self._copy(writer.session, delta)
+                if written.messages:
+                    self._apply(writer, written.messages)
             crash_point("postgres.sent_not_committed")
         crash_point("postgres.committed_not_seen")
         return written
@@ -218,11 +222,18 @@ class PostgresSink:
                 detail=f"The sink's row in the progress table is not of generation {writer.generation} any more.",
             )
 
-    def _fill_stage(self, session: psycopg.Connection, delta: ZSet) -> Written:
+    def _is_first(self, writer: _Writer, delta: ZSet) -> bool:
+        """A snapshot into an empty table: there is nothing to upsert, so its rows need not wait in the stage."""
+        if writer.tick is not None or not delta.positive or not self._sink.proven:
+            return False
+        return writer.session.execute(self._sink.has_rows()).fetchone() == (False,)
+
+    def _copy(self, session: psycopg.Connection, delta: ZSet, *, staged: bool = True) -> Written:
         """COPY takes a batch as the bytes it is: a batch, not all of them, is in memory."""
         rows = size = 0
-        with session.cursor() as cursor, cursor.copy(self._sink.fill_stage()) as copy:
-            for batch in self._batches(delta):
+        into = self._sink.fill_stage() if staged else self._sink.fill_table()
+        with session.cursor() as cursor, cursor.copy(into) as copy:
+            for batch in self._batches(delta, staged=staged):
                 self._check_unique(batch)
                 lines = bytes_of(batch.column("line"))
                 half = len(lines) // 2
@@ -232,14 +243,15 @@ class PostgresSink:
                 rows, size = rows + batch.num_rows, size + len(lines)
         return Written(messages=rows, bytes=size)
 
-    def _batches(self, delta: ZSet) -> Iterable[pa.RecordBatch]:
+    def _batches(self, delta: ZSet, *, staged: bool) -> Iterable[pa.RecordBatch]:
         if delta.is_empty:
             return []
         if delta.rows <= self._small_rows:
-            few: list[pa.RecordBatch] = self._small.sql(self._sink.lines(delta, 1)).toArrow().to_batches()
+            text = self._sink.lines(delta, 1, staged=staged)
+            few: list[pa.RecordBatch] = self._small.sql(text).toArrow().to_batches()
             return few
         parts = partitions(delta, self._spark.sparkContext.defaultParallelism)
-        return stream(self._spark.sql(self._sink.lines(delta, parts)))
+        return stream(self._spark.sql(self._sink.lines(delta, parts, staged=staged)))
 
     def _apply(self, writer: _Writer, rows: int) -> None:
         session, sink = writer.session, self._sink

@@ -26,7 +26,8 @@ class PostgresSinkDefinition:
     """Which relation goes to which table.  One that exists is valid.
 
     `sole`: a key that comes new must not be in the table yet.  So it is for keys that were promised, not proven, to
-    be unique, once the table has the snapshot: two rows of one key would hide each other silently.
+    be unique, once the table has the snapshot: two rows of one key would hide each other silently.  `proven`: the key
+    is known to be unique.
     """
 
     id: str
@@ -37,6 +38,7 @@ class PostgresSinkDefinition:
     schema: Schema
     key: tuple[int, ...]
     sole: bool = False
+    proven: bool = False
 
     def __post_init__(self) -> None:
         if not self.key:
@@ -54,13 +56,15 @@ class PostgresSinkDefinition:
 
     # ── rows, as Spark SQL text ──
 
-    def lines(self, delta: ZSet, partitions: int) -> str:
-        """`line`, for COPY into the stage; `came`: how many rows have this key now; `k`: the key, for people.
+    def lines(self, delta: ZSet, partitions: int, *, staged: bool = True) -> str:
+        """`line`, for COPY into the stage or the table; `came`: how many rows a key has now; `k`: the key, for people.
 
         One row for each key that changed: its new row, or the last one it had.  One shuffle.
         """
-        changes = per_key(delta, self._fields(self.key), self._fields(range(len(self.schema))), partitions)
-        return f"SELECT concat(r, '\\t', change, '\\n') AS line, came, k FROM ({changes})"
+        key, row = self._fields(self.key), self._fields(range(len(self.schema)))
+        changes = per_key(delta, key, row, partitions, proven=self.proven)
+        line = "concat(r, '\\t', change, '\\n')" if staged else "concat(r, '\\n')"
+        return f"SELECT {line} AS line, came, k FROM ({changes})"
 
     def _fields(self, places: range | tuple[int, ...]) -> str:
         texts = (copy_text(f"c{i}", self.schema[i].type) for i in places)
@@ -130,6 +134,12 @@ class PostgresSinkDefinition:
 
     def fill_stage(self) -> sql.Composed:
         return sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(_STAGE))
+
+    def fill_table(self) -> sql.Composed:
+        return sql.SQL("COPY {} ({}) FROM STDIN").format(self.target, self._columns)
+
+    def has_rows(self) -> sql.Composed:
+        return sql.SQL("SELECT EXISTS (SELECT FROM {})").format(self.target)
 
     def analyze_stage(self) -> sql.Composed:
         return sql.SQL("ANALYZE {}").format(sql.Identifier(_STAGE))

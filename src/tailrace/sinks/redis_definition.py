@@ -24,7 +24,7 @@ class RedisSinkDefinition:
     """Which relation goes under which keys.  One that exists is valid.
 
     `template`: text and the place of the column after it, by turns.  `sole`: a key that comes new must not be there
-    yet, as in postgres_definition.py.
+    yet; `proven`: the key is known to be unique; both as in postgres_definition.py.
     """
 
     id: str
@@ -35,6 +35,7 @@ class RedisSinkDefinition:
     template: tuple[tuple[str, int | None], ...]
     format: str = JSON
     sole: bool = False
+    proven: bool = False
 
     @property
     def progress_key(self) -> str:
@@ -52,7 +53,7 @@ class RedisSinkDefinition:
 
     def rows(self, delta: ZSet, partitions: int) -> str:
         """Spark text: `args`, a row's arguments as Redis reads them from the wire; `k`, `came`, `change`."""
-        changes = per_key(delta, self._key(), self._value(), partitions)
+        changes = per_key(delta, self._key(), self._value(), partitions, proven=self.proven)
         gone = f"CASE WHEN change = '{DELETE}' THEN '' ELSE r END"
         return (
             f"SELECT CAST(concat({_argument('k')}, {_argument('change')}, {gone}) AS binary) AS args, k, came, change"
@@ -61,7 +62,7 @@ class RedisSinkDefinition:
 
     def repeated(self, delta: ZSet, partitions: int) -> str:
         """Spark text: some keys that have more than one row."""
-        changes = per_key(delta, self._key(), self._value(), partitions)
+        changes = per_key(delta, self._key(), self._value(), partitions, proven=self.proven)
         return f"SELECT k FROM ({changes}) WHERE came > 1 LIMIT 1"
 
     def _key(self) -> str:

@@ -13,12 +13,17 @@ _PARTITION_ROWS = 100_000  # two partitions are on the driver at a time, and eac
 _MOST_PARTITIONS = 1000
 
 
-def per_key(delta: ZSet, key: str, row: str, partitions: int) -> str:
-    """Spark text, one row for each key that changed.  One shuffle.
+def per_key(delta: ZSet, key: str, row: str, partitions: int, *, proven: bool) -> str:
+    """Spark text, one row for each key that changed.  One shuffle.  `proven`: no key has two rows at a time.
 
     `k` and `r`: key and row as they were given, the row being the new one, or the last one the key had.  `change`: how
     the key came to it.  `came`: how many new rows it has; more than one cannot be told.
     """
+    if proven and delta.positive:  # a snapshot, or of a relation that only grows: every row is a key's first
+        return (
+            f"SELECT /*+ REPARTITION({partitions}, k) */ {key} AS k, {row} AS r, 1L AS came, '{INSERT}' AS change"
+            f" FROM ({delta.sql})"
+        )
     rows = (
         "SELECT k, r, sum(w) AS w FROM"
         f" (SELECT /*+ REPARTITION({partitions}, k) */ {key} AS k, {row} AS r, weight AS w FROM ({delta.sql}))"
