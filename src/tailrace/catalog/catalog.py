@@ -77,9 +77,9 @@ class Catalog:
         return item
 
     def dependants(self, id: str) -> list[Item]:
-        """Items that could not be without this one, in order of creation, also indirectly."""
+        """Items that could not be without this one, each after what it needs, also indirectly."""
         found: dict[str, Item] = {}
-        for item in sorted(self.items.values(), key=lambda item: item.number):
+        for item in sorted(self.items.values(), key=lambda item: item.rank):
             if id in item.depends_on or item.depends_on & found.keys():
                 found[item.id] = item
         return list(found.values())

@@ -49,3 +49,9 @@ class Item:
     @property
     def number(self) -> int:
         return int(self.id[1:])
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """What an item needs ranks before it: items in order of creation, then sinks, which ALTER SINK may have read
+        something younger, and which nobody needs."""
+        return self.kind == "sink", self.number

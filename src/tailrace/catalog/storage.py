@@ -69,10 +69,10 @@ class Storage:
                 )
 
     def items(self) -> list[Stored]:
-        """In order of creation: what an item needs comes before it."""
+        """In the order of `Item.rank`: what an item needs comes before it."""
         with self._database.transaction() as sql:
             rows = sql.execute(
-                "SELECT id, kind, database, schema, name, create_sql, facts FROM items ORDER BY number"
+                "SELECT id, kind, database, schema, name, create_sql, facts FROM items ORDER BY kind = 'sink', number"
             ).fetchall()
         return [
             Stored(id=id, kind=kind, name=FullName(d, s, n), create_sql=text, facts=json.loads(facts))

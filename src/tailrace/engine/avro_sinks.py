@@ -14,10 +14,19 @@ from tailrace.engine import connections
 from tailrace.errors import InvalidOption, UnknownColumn
 from tailrace.formats.avro_schema import Naming
 from tailrace.formats.encode_avro import AvroEncoder
-from tailrace.formats.registry import Subject
+from tailrace.formats.registry import Subject, check_fits
+from tailrace.sinks.envelope import DEBEZIUM
+from tailrace.sinks.kafka_definition import KafkaSinkDefinition
 from tailrace.sql.names import Name
 from tailrace.sql.options import Given, Options
-from tailrace.statements.avro_options import DOC_ON_COLUMN, DOC_ON_TYPE, VALUE_FULLNAME, AvroDoc, AvroSinkOptions
+from tailrace.statements.avro_options import (
+    DOC_ON_COLUMN,
+    DOC_ON_TYPE,
+    VALUE_FULLNAME,
+    AvroDoc,
+    AvroSinkOptions,
+    avro_sink_options,
+)
 from tailrace.statements.formats import AvroRegistry, Format, Formats
 from tailrace.statements.sinks.contract import SinkEnvelope
 from tailrace.statements.sinks.kafka import KafkaTarget
@@ -87,6 +96,38 @@ def _check_fullname(options: AvroSinkOptions) -> None:
             detail="The record of one side of a change has that name.",
             position=options.options.position(VALUE_FULLNAME),
         )
+
+
+def documented_anew(engine: Engine, target: KafkaTarget, old: Item, new: Item) -> KafkaTarget:
+    """For a sink that goes on with another relation: what was said of the old one and its columns is said of the new
+    one and its columns of the same name."""
+    columns = {None, *(column.name for column in new.schema or ())}
+    name = Name((new.name.database, new.name.schema, new.name.item))
+
+    def moved(given: Given) -> Given | None:
+        doc = given.value
+        if not isinstance(doc, AvroDoc) or engine.catalog.resolve(doc.object.parts).id != old.id:
+            return given
+        return replace(given, value=replace(doc, object=name)) if doc.column in columns else None
+
+    def rewritten(format: Format) -> Format:
+        if not isinstance(format, AvroRegistry):
+            return format
+        kept = tuple(each for each in map(moved, format.options.options.given) if each is not None)
+        return replace(format, options=avro_sink_options(Options(kept)))
+
+    key = None if target.formats.key is None else rewritten(target.formats.key)
+    return replace(target, formats=Formats(value=rewritten(target.formats.value), key=key))
+
+
+def check_compatible(sink: KafkaSinkDefinition) -> None:
+    """Asks the registry whether it would take the schemas of this sink.  Publishes nothing."""
+    key = () if sink.key is None else tuple(sink.schema[place] for place in sink.key)
+    if isinstance(sink.key_format, AvroEncoder) and sink.key is not None:
+        check_fits(sink.key_format.subject, sink.key_format.schema(key, change=False))
+    if isinstance(sink.value_format, AvroEncoder):
+        schema = sink.value_format.schema(sink.schema, change=sink.envelope == DEBEZIUM)
+        check_fits(sink.value_format.subject, schema)
 
 
 def _commented(engine: Engine, format: Format, relation: Item) -> Format:

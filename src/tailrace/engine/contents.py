@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from tailrace.engine import flink_tables
 from tailrace.engine.system.registry import view_of
 from tailrace.errors import DataError, SqlError, Unavailable
-from tailrace.ivm.dataflow import traces
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
 from tailrace.plan.fallible import plan_can_fail
@@ -69,8 +68,8 @@ def check_readable(engine: Engine, node: Node, time: int, t: Tick | None) -> Tic
     for id, scan in sorted(found.items()):
         if id.startswith("s"):
             continue
-        root = engine.cluster.reader(scan)
-        if t is None or not all(trace.knows(t) for trace in traces(root)):
+        if t is None or not engine.cluster.knows(scan, t):
+            root = engine.cluster.reader(scan)
             raise not_readable(time, engine.cluster.readable_since(root), str(engine.catalog.items[id].name))
     return BEGINNING if t is None else t
 

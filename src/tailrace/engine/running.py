@@ -11,6 +11,7 @@ from tailrace.catalog.items import Item
 from tailrace.catalog.storage import Stored
 from tailrace.engine import flink_jobs, flink_tables, sinks, sources
 from tailrace.engine.define import Identity, scan_of
+from tailrace.engine.sink_switch import SWITCHED
 from tailrace.errors import InternalError
 from tailrace.plan.walk import scans
 from tailrace.sources.contract import Source
@@ -118,6 +119,7 @@ class Running:
         engine = self._engine
         [relation] = [engine.catalog.items[id] for id in item.depends_on if id == item.facts["from"]]
         kept, written = self.frontiers.get(item.id, (BEGINNING, BEGINNING))
+        kept = max(kept, Tick(item.facts.get(SWITCHED, BEGINNING)))  # up to it nothing of this relation is owed
         engine.cluster.deliveries[item.id] = Delivery(
             id=item.id,
             name=str(item.name),

@@ -220,6 +220,17 @@ class EngineSession:
         if self._cancelled.is_set():
             raise SqlError("canceling statement due to user request", sqlstate="57014")
 
+    def deadline(self) -> float:
+        """By when a statement that begins now must have ended, for `check_in_time`."""
+        limit = seconds(self.variables.get("statement_timeout"))
+        return time.monotonic() + limit if limit else float("inf")
+
+    def check_in_time(self, deadline: float) -> None:
+        """Raises if the statement is to end now."""
+        self.check_cancelled()
+        if time.monotonic() > deadline:
+            raise SqlError("canceling statement due to statement timeout", sqlstate="57014")
+
     def bind(
         self, query: QueryText, parameters: Sequence[SqlType | None] = (), *, targets: Sequence[SqlType] = ()
     ) -> BoundQuery:
@@ -276,8 +287,7 @@ class EngineSession:
         context = self.engine.spark.sparkContext
         group = self._job_group = f"session-{id(self)}"
         context.setJobGroup(group, "query", interruptOnCancel=True)
-        limit = seconds(self.variables.get("statement_timeout"))
-        deadline = time.monotonic() + limit if limit else float("inf")
+        deadline = self.deadline()
         done = threading.Event()
 
         def watch() -> None:
@@ -290,9 +300,7 @@ class EngineSession:
         try:
             return work()
         except Exception:
-            self.check_cancelled()
-            if time.monotonic() > deadline:
-                raise SqlError("canceling statement due to statement timeout", sqlstate="57014") from None
+            self.check_in_time(deadline)
             raise
         finally:
             done.set()

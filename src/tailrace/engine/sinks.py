@@ -118,6 +118,11 @@ def alter(session: EngineSession, sink: Item, statement: CreateSink) -> None:
 
 def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:
     """The running sink of a catalog item."""
+    return _kind(sink.statement).open(engine, definition(engine, sink, relation))
+
+
+def definition(engine: Engine, sink: Item, relation: Item) -> Any:
+    """What a catalog item of a sink means, as its kind defines it."""
     statement: CreateSink = sink.statement
     request = SinkRequest(
         engine=engine,
@@ -126,8 +131,7 @@ def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:
         relation=relation,
         connection=engine.catalog.resolve(statement.target.connection.parts),
     )
-    kind = _kind(statement)
-    return kind.open(engine, kind.define(request))
+    return _kind(statement).define(request)
 
 
 def _kafka_definition(request: SinkRequest) -> KafkaSinkDefinition:
@@ -183,6 +187,7 @@ def definition_of(
         transactional_id_prefix=target.transactional_id_prefix or "",
         progress_group_id_prefix=target.progress_group_id_prefix or "",
         guarantee=statement.delivery_guarantee.value,
+        version=identity.facts.get("version", 0),
     )
 
 

@@ -28,6 +28,7 @@ _NOT_FOUND = 404
 _CONFLICT = 409
 _UNPROCESSABLE = 422
 _REFUSED = (401, 403)
+_LEVEL_HINT = "Change the subject's compatibility level, or write to a topic of its own."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +77,30 @@ def publish(subject: Subject, schema: str) -> int:
     id: int = answer["id"]
     log.info("schema published subject=%s id=%d", subject.name, id)
     return id
+
+
+def check_fits(subject: Subject, schema: str) -> None:
+    """Raises if the subject would not take the schema.  Changes nothing."""
+    connection, quoted = subject.connection, _quoted(subject.name)
+    doing = f'compare schema with subject "{subject.name}"'
+    try:
+        answer = _request(
+            connection, "POST", f"/compatibility/subjects/{quoted}/versions?verbose=true", {"schema": schema}
+        )
+    except Refusal as refusal:
+        if refusal.status == _NOT_FOUND:  # no schema yet: any will do
+            return
+        raise _failure(connection, doing, refusal) from refusal
+    except OSError as error:
+        raise _silence(connection, doing, error) from error
+    if not answer["is_compatible"]:
+        raise SqlError(
+            f"CONFLUENT SCHEMA REGISTRY {connection.name}: schema being registered is incompatible with an earlier"
+            f' schema for subject "{subject.name}"',
+            detail="; ".join(map(str, answer.get("messages") or ())) or None,
+            hint=_LEVEL_HINT,
+            sqlstate="42P16",
+        )
 
 
 def latest(connection: RegistryConnection, subject: str) -> str:
@@ -129,8 +154,7 @@ def _failure(connection: RegistryConnection, doing: str, refusal: Refusal) -> Ta
     if refusal.status == _NOT_FOUND:
         return SqlError(said, detail="The registry answered 404.", sqlstate="42704")
     if refusal.status in (_CONFLICT, _UNPROCESSABLE):
-        hint = "Change the subject's compatibility level, or write to a topic of its own."
-        return SqlError(said, detail=f"The registry answered {refusal.status}.", hint=hint, sqlstate="42P16")
+        return SqlError(said, detail=f"The registry answered {refusal.status}.", hint=_LEVEL_HINT, sqlstate="42P16")
     return Unavailable(said, detail=f"The registry answered {refusal.status}.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tailrace.engine import sinks
+from tailrace.engine import sink_switch, sinks
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import InvalidOption, NotSupported, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
@@ -64,8 +64,6 @@ def _check(options: Options, verb: str) -> None:
 
 
 def execute(statement: AlterSink, session: Session, arguments: Arguments) -> Result:
-    if statement.relation is not None:
-        raise NotSupported("ALTER SINK ... SET FROM not yet supported", position=statement.relation.position)
     tag = Result(tag="ALTER SINK")
     try:
         item = session.resolve(statement.name, "sink")
@@ -73,6 +71,9 @@ def execute(statement: AlterSink, session: Session, arguments: Arguments) -> Res
         if not statement.if_exists:
             raise
         session.notice(f'sink "{statement.name}" does not exist, skipping')
+        return tag
+    if statement.relation is not None:
+        sink_switch.switch(session, item, statement.relation)
         return tag
     sinks.alter(session, item, _altered(item.statement, statement))
     return tag

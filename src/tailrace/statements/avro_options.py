@@ -101,7 +101,11 @@ class AvroSinkOptions:
 
 
 def parse_avro_sink_options(p: Parser) -> AvroSinkOptions:
-    options = parse_options(p, OPTIONS, _TEXTS) if p.at("(") else Options()
+    return avro_sink_options(parse_options(p, OPTIONS, _TEXTS) if p.at("(") else Options())
+
+
+def avro_sink_options(options: Options) -> AvroSinkOptions:
+    """What the options of a list mean."""
     return AvroSinkOptions(
         options=options,
         key_fullname=_fullname(options, KEY_FULLNAME),

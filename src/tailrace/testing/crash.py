@@ -36,6 +36,8 @@ CRASH_POINTS = (
     "checkpoint.after_publish",  # the manifest is published, the tick log is not yet cut
     "ddl.before_commit",  # an object was checked, the catalog does not have it
     "ddl.after_commit",  # the catalog has the object, nothing runs yet
+    "sink.before_switch",  # the sink has written all of the old relation that it owes, the catalog says nothing yet
+    "sink.switched",  # the catalog has the sink's new relation, the old one's sink still runs
 )
 
 _SIGNALS = {"TAILRACE_CRASH": signal.SIGKILL, "TAILRACE_PAUSE": signal.SIGSTOP}

@@ -136,6 +136,10 @@ class Cluster:
         view = self.maintained.get(scan.relation)
         return view.root if view is not None else self.inputs[scan.relation]
 
+    def knows(self, scan: Scan, t: Tick) -> bool:
+        """Can the relation be read as of `t`?"""
+        return all(trace.knows(t) for trace in traces(self.reader(scan)))
+
     @contextmanager
     def pinned(self, at: Tick | None = None) -> Iterator[Tick]:
         """The last finished tick, or this earlier one if it is still known, kept readable until the end."""

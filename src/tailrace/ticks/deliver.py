@@ -69,6 +69,15 @@ class Delivery:
         self.sink.close()
         self.sink, self._progress, self._refusal = sink, None, None
 
+    def owes_nothing(self, t: Tick) -> bool:
+        """All changes up to `t` are known to be in the target."""
+        return self._progress is not None and self._frontier is not None and self._frontier >= t
+
+    def switch(self, relation: str, root: Operator, sink: Sink) -> None:
+        """The same target, and another relation from the next tick on.  Nothing must be owed."""
+        self.relation, self.root = relation, root
+        self.reopen(sink)
+
     def ask(self) -> None:
         """Fences older writers and reads what the target holds, if that is in doubt."""
         if self._progress is not None:

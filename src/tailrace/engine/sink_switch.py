@@ -1,0 +1,100 @@
+"""ALTER SINK … SET FROM: a sink goes on with the changes of another relation, under the same clauses.
+
+Law: there is one tick T at which the target holds all that the sink owes of the old relation, and the new one can be
+read.  Between two ticks the catalog gets the new relation and T, in one step.  Before that step a crash leaves the old
+sink; after it the new one, which owes nothing up to T, whatever the target has on record.  So every change of the old
+relation up to T and of the new one after T arrives once, and none of the new one's content at T.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tailrace.catalog.items import Item
+from tailrace.engine import avro_sinks, privileges, sinks
+from tailrace.engine.contents import wait_until_filled
+from tailrace.engine.define import Identity, scan_of
+from tailrace.errors import SqlError
+from tailrace.sinks.kafka_definition import KafkaSinkDefinition
+from tailrace.sql.names import Name
+from tailrace.statements.sinks.kafka import KafkaTarget
+from tailrace.testing.crash import crash_point
+
+if TYPE_CHECKING:
+    from tailrace.engine.engine import Engine
+    from tailrace.engine.session import EngineSession
+    from tailrace.statements.create_sink import CreateSink
+
+SWITCHED, VERSION = "switched", "version"
+"""Facts of a sink: the tick T of its last switch, and how many there were."""
+
+_LOOK_SECONDS = 0.05
+
+
+def switch(session: EngineSession, sink: Item, relation: Name) -> None:
+    """Returns when the new relation is the sink's.  Waits, as long as the session wants to, for a sink that stands
+    still: before it has written what it owes, there is no T."""
+    engine = session.engine
+    statement = _switched(session, sink, relation)
+    new, target = sinks.checked(session, statement)
+    privileges.require(session, "SELECT", new)
+    statement = replace(statement, target=target)
+    after = sinks.item(session, statement, Identity(id=sink.id, name=sink.name, facts=sink.facts))
+    if not isinstance(target, KafkaTarget):
+        _refuse_other_columns(engine.catalog.items[sink.facts["from"]], new)
+    definition = sinks.definition(engine, after, new)
+    if isinstance(definition, KafkaSinkDefinition):
+        avro_sinks.check_compatible(definition)
+    wait_until_filled(engine, scan_of(new))
+    deadline = session.deadline()
+    while not engine.loop.do(lambda: _attempt(engine, sink, after, new)):
+        session.check_in_time(deadline)
+        time.sleep(_LOOK_SECONDS)
+
+
+def _switched(session: EngineSession, sink: Item, relation: Name) -> CreateSink:
+    """The statement with another relation; documentation of the old one's columns is now the new one's."""
+    statement: CreateSink = replace(sink.statement, relation=relation)
+    if isinstance(statement.target, KafkaTarget):
+        old, new = session.engine.catalog.items[sink.facts["from"]], session.resolve(relation)
+        target = avro_sinks.documented_anew(session.engine, statement.target, old, new)
+        statement = replace(statement, target=target)
+    return statement
+
+
+def _refuse_other_columns(old: Item, new: Item) -> None:
+    """Tables have the columns of the relation that they were made for."""
+    before, after = ([(column.name, column.type) for column in item.schema or ()] for item in (old, new))
+    if before != after:
+        raise SqlError(
+            f'{new.kind} "{new.name}" has other columns than {old.kind} "{old.name}"',
+            detail="The sink's target has the columns of the relation that it reads now.",
+            hint="Create a sink of its own for it.",
+            sqlstate="42P16",
+        )
+
+
+def _attempt(engine: Engine, before: Item, after: Item, new: Item) -> bool:
+    """Switches now, between two ticks, if this is a T.  Called by the tick loop's thread."""
+    cluster = engine.cluster
+    with engine.lock:
+        for item in (before, new):
+            if engine.catalog.items.get(item.id) is not item:
+                raise SqlError(
+                    f'{item.kind} "{item.name}" was altered or dropped by another session',
+                    hint="Run the statement again.",
+                    sqlstate="40001",
+                )
+        delivery, t = cluster.deliveries[after.id], cluster.done
+        if not delivery.owes_nothing(t) or not cluster.knows(scan_of(new), t):
+            delivery.begin_interval(after.statement.commit_interval)  # no need to wait for its end
+            return False
+        version = after.facts.get(VERSION, 0) + 1
+        after = replace(after, facts={**after.facts, "from": new.id, SWITCHED: t, VERSION: version})
+        crash_point("sink.before_switch")
+        engine.swap(after)
+        crash_point("sink.switched")
+    delivery.switch(new.id, cluster.dataflow.operator(scan_of(new)), sinks.open_sink(engine, after, new))
+    return True
