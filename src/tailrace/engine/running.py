@@ -131,6 +131,7 @@ class Running:
             written=written,
             knows=defences.known_ticks(engine.log),
             interval=item.statement.commit_interval.total_seconds(),
+            beside=True,
         )
         engine.statuses.note(item.id, "starting")
 
@@ -149,6 +150,7 @@ class Running:
             kept=kept,
             written=written,
             knows=defences.known_ticks(engine.log),
+            beside=True,
         )
         engine.statuses.note(item.facts["sink"], "starting")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tailrace.ivm.zset import ZSet
 from tailrace.types.core import Tick
@@ -49,3 +50,14 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Lets go of clients; what is written stays."""
+
+
+@runtime_checkable
+class PatientSink(Sink, Protocol):
+    """A sink whose target may be waited for beside the loop, while other sinks get their ticks."""
+
+    def prepared(self, tick: Tick, delta: ZSet) -> Callable[[], Written]:
+        """`write` in two parts: on return all is done that needs Spark, or is large; what is returned does the rest.
+
+        It is called once, by another thread perhaps, but never while any other method of the sink is.
+        """

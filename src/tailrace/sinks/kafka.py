@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import pyarrow as pa
@@ -44,6 +44,8 @@ from tailrace.testing.crash import crash_point, is_armed
 from tailrace.types.core import Tick
 
 log = logging.getLogger(__name__)
+
+_LARGE_REACH_SECONDS = 2.0
 
 
 class KafkaSink:
@@ -99,12 +101,25 @@ class KafkaSink:
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
         """Runs one Spark job, or none if `delta` is known to be empty."""
+        return self.prepared(tick, delta)()
+
+    def prepared(self, tick: Tick, delta: ZSet) -> Callable[[], Written]:
+        """A small tick is encoded on return, a large one written: there Spark and the brokers go hand in hand."""
         writer = self._writer
         if writer is None:
             raise Unavailable(f'it is in doubt what sink "{self._sink.name}" has written')
         self._check_turn(tick)
+        if self._held.done or delta.rows > self._limits.small_rows:
+            self._topics.check_reachable(_LARGE_REACH_SECONDS)  # or Spark's tasks find out, which takes minutes
+            written = self._certain(writer, tick, lambda: self._write_much(writer, tick, delta))
+            return lambda: written
+        few = self._encoded(delta)
+        return lambda: self._certain(writer, tick, lambda: self._write_here(writer, tick, few))
+
+    def _certain(self, writer: Writer, tick: Tick, write: Callable[[], Written]) -> Written:
         try:
-            written = self._write(writer, tick, delta)
+            self._recount_partitions(writer)
+            written = write()
         except BaseException:
             # Whatever it was: the next writer has a new epoch, and asks the topic first.
             self._writer = None
@@ -129,16 +144,17 @@ class KafkaSink:
         crash_point("kafka.progress_read")
         return held
 
-    def _write(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
-        self._recount_partitions(writer)
-        if self._held.done or self._needs_slots(delta):
-            return self._write_slots(writer, tick, delta)
+    def _encoded(self, delta: ZSet) -> list[pa.RecordBatch]:
+        """The messages of a small tick.  Runs one Spark job, unless there are none."""
         if delta.is_empty:
-            return self._write_here(writer, tick, [])
-        if delta.rows <= self._limits.small_rows:
-            encoded = self._small.sql(self._told_as.encoded(delta)).toArrow()
-            few = pairing.messages(encoded, self._told_as, positive=delta.positive)
-            return self._write_here(writer, tick, few.to_batches())
+            return []
+        encoded = self._small.sql(self._told_as.encoded(delta)).toArrow()
+        few: list[pa.RecordBatch] = pairing.messages(encoded, self._told_as, positive=delta.positive).to_batches()
+        return few
+
+    def _write_much(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
+        if self._held.done or not (self._sink.atomic or self._sink.guarantee == AT_LEAST_ONCE):
+            return self._write_slots(writer, tick, delta)
         if self._sink.guarantee == AT_LEAST_ONCE:
             return self._write_plainly(writer, tick, delta)
         messages = self._spark.sql(self._told_as.messages(delta, self._slots(delta)))
@@ -186,10 +202,6 @@ class KafkaSink:
             when_sent=lambda: crash_point("kafka.sent_not_committed"),
         )
         crash_point("kafka.committed_not_seen")
-
-    def _needs_slots(self, delta: ZSet) -> bool:
-        one_by_one = self._sink.atomic or self._sink.guarantee == AT_LEAST_ONCE
-        return delta.rows > self._limits.small_rows and not one_by_one
 
     def _slots(self, delta: ZSet) -> int:
         """As many as the rows need, and at least one for each core."""

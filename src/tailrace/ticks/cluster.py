@@ -90,6 +90,7 @@ class Cluster:
     retained: dict[str, int] = field(default_factory=dict)  # relations whose past can be read, and for how many ms
     known_ends: dict[str, Offsets] = field(default_factory=dict)  # how far each source could be read when last asked
     on_tick: Callable[[Tick], None] = lambda _: None
+    wake: Callable[[], None] = lambda: None  # when a target has answered that the loop did not wait for
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -206,19 +207,24 @@ class Cluster:
         view.root.advance(t)
         view.frontier = t
 
-    def _deliver(self, delivery: Delivery, t: Tick) -> None:
+    def _deliver(self, delivery: Delivery, t: Tick) -> bool:
         sent = delivery.counts.messages
-        delivery.deliver(t)
+        is_there = delivery.deliver(t)
+        delivery.await_answer(self.wake)
         self.store.work.rows += delivery.counts.messages - sent
+        return is_there
 
     def _in_order(self) -> list[Maintained]:
         """Views after the views they read; ids are given in order of creation, and nothing reads what comes later."""
         return sorted(self.maintained.values(), key=lambda view: int(view.id[1:]))
 
     def _guarded(
-        self, t: Tick, id: str, stuck: set[str], reads: tuple[str, ...], work: Callable[[], None]
+        self, t: Tick, id: str, stuck: set[str], reads: tuple[str, ...], work: Callable[[], bool | None]
     ) -> None:
-        """Runs `work` for one object; its failure is its status, and nobody else's."""
+        """Runs `work` for one object; its failure is its status, and nobody else's.
+
+        If it gives False, there is no telling yet, and the status stays.
+        """
         waiting = [each for each in reads if each in stuck]
         if waiting:
             stuck.add(id)
@@ -227,8 +233,8 @@ class Cluster:
             return
         started, spent = time.monotonic(), replace(self.store.work)
         try:
-            work()
-            self.statuses.note(id, "running")
+            if work() is not False:
+                self.statuses.note(id, "running")
         except Exception as error:  # noqa: BLE001  the loop is where any failure becomes a status
             stuck.add(id)
             known = explain(error)
@@ -254,8 +260,13 @@ class Cluster:
     def has_stalled(self) -> bool:
         """Some view or sink is behind and wants to be tried again: it failed, or it was not its time yet."""
         ids = [*self.maintained, *self.deliveries, *self.inputs]
-        waiting = any(delivery.is_waiting for delivery in self.deliveries.values())
+        waiting = any(delivery.is_waiting or delivery.is_under_way for delivery in self.deliveries.values())
         return waiting or any(self.statuses.of(id).status == "stalled" for id in ids)
+
+    def is_delivering(self, t: Tick) -> bool:
+        """Some target is not at `t` yet, has not answered, and there is no reason to think that it will not."""
+        late = [each for each in list(self.deliveries.values()) if each.is_under_way and each.frontier < t]
+        return any(self.statuses.of(each.id).status != "stalled" for each in late)
 
     def source_is_well(self, id: str) -> None:
         """The source answered.  A stall that came from reading it, not from asking it, stays until a tick succeeds."""

@@ -2,19 +2,33 @@
 
 `frontier` is the last tick after which nothing is owed.  It may be later than what the target has on record: ticks
 that change nothing are not written.
+
+A target may keep us waiting, so it is asked and written to beside the loop (beside.py), which waits for a moment and
+then goes on without it.  Until the outcome is known the frontier stays.  If all was well, the ticks in between follow
+one by one; after a failure they are written together.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any, TypeVar
 
-from tailrace.errors import SqlError
+from tailrace.errors import SqlError, Unavailable
 from tailrace.ivm.operator import Operator
-from tailrace.sinks.contract import Progress, Sink
+from tailrace.ivm.zset import ZSet
+from tailrace.sinks.contract import PatientSink, Progress, Sink, Written
+from tailrace.ticks.beside import Errand
 from tailrace.types.core import BEGINNING, Tick
+
+T = TypeVar("T")
+
+_PATIENCE_SECONDS = 0.5  # of the loop, once in an outage: a commit takes 5 ms, opening a writer a fifth of a second
+_SILENT_SECONDS = 5.0  # and the status says so
+_MOST_OWED = 100  # ticks, each by itself; earlier ones are written with the first of them
 
 
 @dataclass(slots=True)
@@ -33,7 +47,7 @@ class Delivery:
 
     `kept` is the frontier of the last checkpoint; `written` the last tick that went to the target, as far as we know.
     `knows`: whether the tick log has a tick.  `interval`: so many seconds are at least between two writes; ticks in
-    between are written together.
+    between are written together.  `beside`: the target is somewhere else and may keep us waiting.
     """
 
     id: str
@@ -47,12 +61,18 @@ class Delivery:
     written: Tick = BEGINNING
     knows: Callable[[Tick], bool] = lambda _: True
     interval: float = 0.0
+    beside: bool = False
     is_waiting: bool = False  # for the end of the interval
     counts: Counts = field(default_factory=Counts)
     _progress: Progress | None = None
     _frontier: Tick | None = None
     _refusal: SqlError | None = None
     _wrote_at: float = float("-inf")
+    _errand: Errand[Any] | None = None
+    _is_troubled: bool = False  # the loop has waited in vain, or something failed: it does not wait again
+    _is_failing: bool = False  # and the status says why
+    _owed: deque[Tick] = field(default_factory=lambda: deque(maxlen=_MOST_OWED))  # not begun yet
+    _offered: int = 0  # rows of the change that is being written
 
     @property
     def is_known(self) -> bool:
@@ -68,10 +88,12 @@ class Delivery:
         """The same target by another way.  What it holds is asked again."""
         self.sink.close()
         self.sink, self._progress, self._refusal = sink, None, None
+        self._errand = None  # of the old sink: whatever it still does, the new one fences it before it asks
 
     def owes_nothing(self, t: Tick) -> bool:
         """All changes up to `t` are known to be in the target."""
-        return self._progress is not None and self._frontier is not None and self._frontier >= t
+        is_known = self._progress is not None and self._errand is None
+        return is_known and self._frontier is not None and self._frontier >= t
 
     def switch(self, relation: str, root: Operator, sink: Sink) -> None:
         """The same target, and another relation from the next tick on.  Nothing must be owed."""
@@ -80,11 +102,16 @@ class Delivery:
 
     def ask(self) -> None:
         """Fences older writers and reads what the target holds, if that is in doubt."""
-        if self._progress is not None:
-            return
+        if self._progress is None:
+            self._refuse_again()
+            self._take(self.sink.progress())
+
+    def _refuse_again(self) -> None:
         if self._refusal is not None:
             raise self._refusal
-        progress = self.sink.progress()
+
+    def _take(self, progress: Progress) -> None:
+        """What the target says it holds, if that can be."""
         held = progress.tick if progress.tick is not None else self.start
         self._refuse_strange(held, progress.unfinished)
         if held < self.written:
@@ -120,41 +147,104 @@ class Delivery:
         """From now on this one; the next tick is written, however long ago the last one was."""
         self.interval, self._wrote_at = interval.total_seconds(), float("-inf")
 
-    def deliver(self, t: Tick) -> None:
-        """Brings the target to `t`.  Runs Spark jobs if something changed.  On any error the target is asked again."""
+    def deliver(self, t: Tick) -> bool:
+        """Brings the target to `t`.  Runs Spark jobs if something changed.  On any error the target is asked again.
+
+        False: the target has not answered yet, and the loop need not wait for it.
+        """
         try:
-            self.ask()
-            assert self._progress is not None
-            unfinished = self._progress.unfinished
-            if unfinished is not None:
-                if t < unfinished:
-                    return
-                self._write(unfinished)
-                self._progress = Progress(tick=unfinished)
-            self._write(t)
+            return self._proceed(t)
         except BaseException:
-            self._progress = None
+            self._progress, self._errand = None, None
+            self._owed.clear()
+            self._is_troubled = self._is_failing = True
+            self.counts.messages_refused += self._offered
+            self._offered = 0
             raise
+
+    @property
+    def is_under_way(self) -> bool:
+        """The target has not answered yet."""
+        return self._errand is not None
+
+    def await_answer(self, wake: Callable[[], None]) -> None:
+        """Has `wake` called when the target has answered.  Raises if it has been silent for long."""
+        if self._errand is None:
+            return
+        self._errand.tell(wake)
+        if self._errand.seconds > _SILENT_SECONDS and not self._is_failing:
+            raise Unavailable(f'the target of sink "{self.name}" has not answered yet')
+
+    def _proceed(self, t: Tick) -> bool:
+        self._owed.append(t)
+        if not self._is_free():
+            return False
+        if self._progress is None:
+            self._refuse_again()
+            self._begin(self.sink.progress, self._take)
+        if not self._is_free():
+            return False
+        assert self._progress is not None
+        if self._progress.unfinished is not None:
+            if t < self._progress.unfinished:
+                return True
+            self._owed = deque((self._progress.unfinished, t), _MOST_OWED)
+        while self._owed and self._is_free():
+            self._write(self._owed.popleft())
+        return self._is_free()
+
+    def _begin(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
+        if not self.beside:
+            then(work())
+            return
+        self._errand = Errand(work=work, then=then)
+        self._errand.begin()
+
+    def _is_free(self) -> bool:
+        """Nothing is under way, or it has just ended well.  Waits for a moment, unless that was in vain before."""
+        if self._errand is None:
+            return True
+        if not self._errand.is_over(0 if self._is_troubled else _PATIENCE_SECONDS):
+            self._is_troubled = True
+            return False
+        ended, self._errand = self._errand, None
+        ended.finish()
+        self._is_troubled = False
+        return True
 
     def _write(self, t: Tick) -> None:
         assert self._frontier is not None
         if t <= self._frontier:
-            return
+            return self._reach(t)
         self.is_waiting = time.monotonic() < self._wrote_at + self.interval
         if self.is_waiting:
-            return
+            return None
         if self.advances:
             self.root.advance(t)
         change = self.root.delta(self._frontier, t)
-        if not change.is_empty:
-            try:
-                sent = self.sink.write(t, change)
-            except BaseException:
-                self.counts.messages_refused += max(change.rows, 1)
-                raise
-            self.counts.messages += sent.messages
-            self.counts.bytes += sent.bytes
-            self.counts.writes += 1
-            self.written = t
-            self._wrote_at = time.monotonic()
-        self._frontier = t
+        if change.is_empty:
+            return self._reach(t)
+        self._offered = max(change.rows, 1)
+        return self._begin(self._writing(t, change), lambda sent: self._wrote(t, sent))
+
+    def _writing(self, t: Tick, change: ZSet) -> Callable[[], Written]:
+        """What is left to do of writing a change when all is done that needs Spark."""
+        if isinstance(self.sink, PatientSink):
+            return self.sink.prepared(t, change)
+        sent = self.sink.write(t, change)
+        return lambda: sent
+
+    def _wrote(self, t: Tick, sent: Written) -> None:
+        self.counts.messages += sent.messages
+        self.counts.bytes += sent.bytes
+        self.counts.writes += 1
+        self.written, self._offered = t, 0
+        self._wrote_at = time.monotonic()
+        self._reach(t)
+
+    def _reach(self, t: Tick) -> None:
+        assert self._frontier is not None
+        self._frontier = max(self._frontier, t)
+        self._is_failing = False
+        if self._progress is not None and self._progress.unfinished == t:
+            self._progress = Progress(tick=t)

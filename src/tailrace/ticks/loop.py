@@ -73,6 +73,7 @@ class Loop:
         self._checkpoint_at = time.monotonic() + pace.checkpoint
         self._checkpointed = cluster.frontier
         self.failure: BaseException | None = None
+        cluster.wake = self.wake
 
     # ── for other threads ──
 
@@ -90,8 +91,14 @@ class Loop:
 
     def settle(self) -> None:
         """Waits for one more tick and for what it leaves to be done beside it."""
-        self.change(dict)
+        t = self.change(dict)
+        while self.cluster.is_delivering(t) and not self.has_ended:
+            time.sleep(_SHORTEST_REST)
         self._submit(Command(work=self.compactor.settle, looks_only=True))
+
+    def wake(self) -> None:
+        """A tick is due, though no input moved.  Waits for nothing."""
+        self._commands.put(Command(work=lambda: None))
 
     def wait_for(self, t: Tick, timeout: float) -> bool:
         """Until everything has been advanced to `t`."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -125,3 +128,68 @@ def test_after_a_doubt_it_asks_for_nothing_before_where_it_was() -> None:
     sink.deliver(Tick(30))
     assert source.asked == [(10, 20), (20, 30), (20, 30)]
     assert target.ticks == [30]
+
+
+@dataclass
+class SilentTarget(Target):
+    """One that answers when it is told to."""
+
+    answers: threading.Event = field(default_factory=threading.Event)
+    fails: bool = False
+
+    def prepared(self, tick: Tick, delta: ZSet) -> Callable[[], Written]:
+        return lambda: self._answer(tick, delta)
+
+    def _answer(self, tick: Tick, delta: ZSet) -> Written:
+        assert self.answers.wait(60)
+        if self.fails:
+            raise Fenced("a newer writer of this sink has taken over")
+        return self.write(tick, delta)
+
+
+def silent(target: SilentTarget) -> Delivery:
+    sink = delivery(target, *range(10, 60, 10))
+    sink.beside = True
+    assert not sink.deliver(Tick(20))
+    return sink
+
+
+def answered(target: SilentTarget, sink: Delivery) -> None:
+    woken = threading.Event()
+    sink.await_answer(woken.set)
+    target.answers.set()
+    assert woken.wait(60)
+
+
+def test_what_a_target_has_not_answered_to_is_not_offered_again_and_the_frontier_stays() -> None:
+    target = SilentTarget(held=10)
+    sink = silent(target)
+    assert not sink.deliver(Tick(30))
+    assert (sink.frontier, sink.owes_nothing(Tick(10)), target.ticks) == (10, False, [])
+    assert not sink.deliver(Tick(40))
+    answered(target, sink)
+    assert sink.deliver(Tick(50))
+    assert (target.ticks, target.asked, sink.frontier) == ([20, 30, 40, 50], 1, 50)  # each by itself
+
+
+def test_a_failure_beside_the_loop_is_a_doubt_like_any_other() -> None:
+    target = SilentTarget(held=10, fails=True)
+    sink = silent(target)
+    answered(target, sink)
+    with pytest.raises(Fenced):
+        sink.deliver(Tick(30))
+    target.fails = False
+    for _ in range(1000):
+        if sink.deliver(Tick(30)):
+            break
+        time.sleep(0.01)
+    assert (target.ticks, target.asked) == ([30], 2)
+
+
+def test_a_target_by_another_way_does_not_wait_for_the_old_one() -> None:
+    old, new = SilentTarget(held=10), Target(held=10)
+    sink = silent(old)
+    sink.reopen(new)
+    assert sink.deliver(Tick(30))
+    assert new.ticks == [30]
+    old.answers.set()

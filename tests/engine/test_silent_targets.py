@@ -1,0 +1,94 @@
+"""A target that does not answer is its own sink's trouble: other sinks get every tick meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tailrace.engine.engine import Engine
+from tailrace.testing.broker import Broker
+from tailrace.testing.topics import read_committed, settle
+
+PATIENCE_SECONDS = 120.0
+
+
+@pytest.fixture(scope="module")
+def other_broker() -> Iterator[Broker]:
+    with Broker() as running:
+        yield running
+
+
+@pytest.fixture
+def sinks(engine: Engine, broker: Broker, other_broker: Broker) -> Iterator[str]:
+    """One table, two sinks of it, and two brokers: the second is one that a test may stop."""
+    engine.sql("CREATE TABLE bids (item int NOT NULL, PRIMARY KEY (item))")
+    for name, there in (("near", broker), ("far", other_broker)):
+        engine.sql(
+            f"CREATE CONNECTION {name} TO KAFKA (BROKER '{there.bootstrap}', SECURITY PROTOCOL PLAINTEXT);"
+            f"CREATE SINK {name}_out FROM bids INTO KAFKA CONNECTION {name} (TOPIC 'silent_{name}')"
+            " KEY (item) FORMAT JSON ENVELOPE UPSERT"
+        )
+    insert(engine, 0)
+    engine.settle()
+    yield "bids"
+    engine.sql("DROP TABLE bids CASCADE; DROP CONNECTION near; DROP CONNECTION far")
+
+
+def insert(engine: Engine, item: int) -> None:
+    engine.sql(f"INSERT INTO bids VALUES ({item})")
+
+
+def told(broker: Broker, topic: str) -> list[int]:
+    settle(broker.bootstrap, topic)
+    return [json.loads(message.value or b"")["item"] for message in read_committed(broker.bootstrap, topic)]
+
+
+def status(engine: Engine, sink: str) -> tuple[str, str | None]:
+    id = engine.catalog.resolve((sink,)).id
+    now = engine.statuses.of(id)
+    return now.status, now.error
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "in vain"
+        time.sleep(0.05)
+
+
+def test_a_broker_that_says_nothing_holds_up_its_own_sink_alone(engine, sinks, broker, other_broker):
+    far = engine.cluster.deliveries[engine.catalog.resolve(("far_out",)).id]
+    os.kill(other_broker.pid, signal.SIGSTOP)
+    try:
+        insert(engine, 1)
+        errand = far._errand
+        assert errand is not None  # what was begun at that tick,
+        for item in range(2, 6):
+            insert(engine, item)
+        assert told(broker, "silent_near") == list(range(6))
+        assert far._errand is errand  # has not ended when all later ticks have gone by
+        wait_for(lambda: status(engine, "far_out")[0] == "stalled")
+        assert "has not answered yet" in str(status(engine, "far_out")[1])
+        assert status(engine, "near_out") == ("running", None)
+    finally:
+        os.kill(other_broker.pid, signal.SIGCONT)
+    wait_for(lambda: status(engine, "far_out")[0] == "running" and far.owes_nothing(engine.cluster.done))
+    assert told(other_broker, "silent_far") == list(range(6))
+
+
+def test_a_broker_that_is_gone_is_asked_beside_the_loop_until_it_is_back(engine, sinks, broker, other_broker):
+    other_broker.kill()
+    insert(engine, 1)
+    wait_for(lambda: status(engine, "far_out")[0] == "stalled")
+    for item in range(2, 6):
+        insert(engine, item)
+    assert told(broker, "silent_near")[-6:] == list(range(6))
+    other_broker.start()
+    far = engine.cluster.deliveries[engine.catalog.resolve(("far_out",)).id]
+    wait_for(lambda: status(engine, "far_out")[0] == "running" and far.owes_nothing(engine.cluster.done))
+    assert sorted(told(other_broker, "silent_far")[-6:]) == list(range(6))
