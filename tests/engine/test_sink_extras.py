@@ -121,3 +121,22 @@ def test_any_number_decides_the_partition_and_what_is_none_means_0(
 def test_what_makes_no_sense_is_refused(connected, orders, topic, statement, message):
     with pytest.raises(SqlError, match=message):
         connected.sql(sink(orders, topic, **statement))
+
+
+def test_a_key_that_is_none_is_told_all_the_same_and_the_status_says_so(connected, broker, topic):
+    connected.sql(
+        f"CREATE TABLE loose (k int, v text); CREATE SINK loose_out FROM loose INTO KAFKA CONNECTION k"
+        f" (TOPIC '{topic}') KEY (k) NOT ENFORCED FORMAT JSON ENVELOPE UPSERT"
+    )
+    status = "SELECT status, error, details FROM mz_internal.mz_sink_statuses WHERE name = 'loose_out'"
+    for statement in ("INSERT INTO loose VALUES (1, 'a'), (2, 'b')", "UPDATE loose SET v = 'c' WHERE k = 2"):
+        connected.sql(statement)
+        connected.settle()
+        assert connected.sql(status).to_pylist() == [{"status": "running", "error": None, "details": None}]
+    connected.sql("INSERT INTO loose VALUES (3, 'a'), (3, 'b')")
+    connected.settle()
+    [now] = connected.sql(status).to_pylist()
+    assert (now["status"], now["error"]) == ("running", None)
+    assert r"More than one row of key {\"k\":3} came in one tick" in now["details"]
+    assert [message.key for message in read_committed(broker.bootstrap, topic)][-2:] == 2 * [b'{"k":3}']
+    connected.sql("DROP TABLE loose CASCADE")

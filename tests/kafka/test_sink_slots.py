@@ -238,3 +238,12 @@ def test_an_atomic_tick_that_fails_tells_nothing(broker, spark):
     assert sink.progress() == Progress(tick=None)
     sink.write(Tick(10), with_one_wide_row())
     assert keys_told(definition) == EVERY_KEY_ONCE
+
+
+def test_a_key_that_is_told_twice_in_a_tick_is_noticed_also_in_slots(broker, spark):
+    definition = definition_of(broker, watches_key=True)
+    sink = started(definition, spark)
+    assert sink.write(Tick(10), numbers(ROWS, large=True)).broken_key is None
+    twice = zset((1, "a", 1), (1, "b", 1), (2, "c", 1), (3, "v3", -1), large=True)
+    assert sink.write(Tick(20), twice).broken_key == '{"k":1}'
+    assert Counter(each.key for each in told(definition)[ROWS:]) == {b'{"k":1}': 2, b'{"k":2}': 1, b'{"k":3}': 1}

@@ -177,6 +177,7 @@ def definition_of(
         key_format=encoder_of(engine, target, avro_sinks.KEY, relation),
         value_format=encoder_of(engine, target, avro_sinks.VALUE, relation),
         envelope=UPSERT if target.envelope is SinkEnvelope.UPSERT else DEBEZIUM,
+        watches_key=target.envelope is SinkEnvelope.UPSERT and target.key is not None and not target.key.enforced,
         compression=target.compression_type,
         topic_layout=TopicLayout(
             partitions=target.topic_partition_count or ASK_THE_BROKER,

@@ -24,10 +24,11 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """What one `write` sent, for statistics."""
+    """What one `write` sent, for statistics.  `broken_key`: one that has several rows, though it should have one."""
 
     messages: int
     bytes: int
+    broken_key: str | None = None
 
 
 class Sink(Protocol):

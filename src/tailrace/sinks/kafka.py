@@ -40,6 +40,7 @@ from tailrace.sinks.kafka_writer import (
     TransactionalWriter,
     Writer,
 )
+from tailrace.sinks.key_watch import KeyWatch
 from tailrace.testing.crash import crash_point, is_armed
 from tailrace.types.core import Tick
 
@@ -164,12 +165,15 @@ class KafkaSink:
         """In one transaction of the driver's writer."""
         writer.begin()
         sent: list[Written] = []
+        watch = KeyWatch()
         for batch in _halved(batches):
             if sent:
                 _perhaps_crash(writer)
             sent.append(writer.send(batch, tick, self._partitions))
+            if self._sink.watches_key:
+                watch.see(batch)
         self._settle(writer, tick)
-        return total(sent)
+        return replace(total(sent), broken_key=watch.broken_key())
 
     def _write_slots(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
         """Slot by slot; a plan of which some slots are held is carried out as it is."""
@@ -245,6 +249,7 @@ def _outlet(sink: KafkaSinkDefinition) -> Outlet:
         key_framing=sink.key_format.framing,
         partitioner=sink.partitioner,
         tells_tick=sink.tells_tick,
+        watches_key=sink.watches_key,
     )
 
 

@@ -37,6 +37,7 @@ class KafkaSinkDefinition:
     timestamp: int | None = None  # see Envelope, of all three
     partitioner: str = SEAHASH
     tells_tick: bool = True  # in a header of each message
+    watches_key: bool = False  # which was not proven to be one
     slots: int | None = None  # of a large tick; None: as many as its rows need
     compression: str = "lz4"
     topic_layout: TopicLayout = field(default_factory=TopicLayout)

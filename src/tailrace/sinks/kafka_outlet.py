@@ -74,6 +74,7 @@ class Outlet:
     key_framing: int
     partitioner: str = SEAHASH
     tells_tick: bool = True  # in a header
+    watches_key: bool = False  # which was not proven to be one
 
 
 class Notes:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,12 +25,15 @@ from tailrace.sinks.kafka_outlet import Outlet
 from tailrace.sinks.kafka_progress import ProgressTopic
 from tailrace.sinks.kafka_records import Plan
 from tailrace.sinks.kafka_writer import LARGE_SECONDS, PlainWriter, TransactionalWriter
+from tailrace.sinks.key_watch import KeyWatch
 from tailrace.testing.crash import crash_point
 
-OUTCOME = "messages bigint, bytes bigint, failure binary"
+OUTCOME = "messages bigint, bytes bigint, broken_key string, failure binary"
 """What a task gives back, as a Spark schema."""
 
-_OUTCOME = pa.schema([("messages", pa.int64()), ("bytes", pa.int64()), ("failure", pa.binary())])
+_OUTCOME = pa.schema(
+    [("messages", pa.int64()), ("bytes", pa.int64()), ("broken_key", pa.string()), ("failure", pa.binary())]
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +82,7 @@ class _Slot:
     number: int
     written: Written = field(default_factory=lambda: total([]))
     _writer: TransactionalWriter | None = field(init=False, default=None)
+    _watch: KeyWatch = field(init=False, default_factory=KeyWatch)
 
     def __post_init__(self) -> None:
         task = self.task
@@ -97,6 +101,8 @@ class _Slot:
         if self._writer is not None:
             sent = self._writer.send(messages, self.task.plan.tick, self.task.plan.partitions)
             self.written = total([self.written, sent])
+            if self.task.outlet.watches_key:
+                self._watch.see(messages)
 
     def commit(self) -> None:
         if self._writer is None:
@@ -109,6 +115,7 @@ class _Slot:
             when_sent=lambda: crash_point("kafka.slot_sent_not_committed", task.engine),
         )
         self._writer = None
+        self.written = replace(self.written, broken_key=self._watch.broken_key())
         crash_point("kafka.slot_committed", task.engine)
 
     def abort(self) -> None:
@@ -143,12 +150,17 @@ def summed(outcomes: pa.Table) -> Written:
     return Written(
         messages=pc.sum(outcomes.column("messages")).as_py() or 0,
         bytes=pc.sum(outcomes.column("bytes")).as_py() or 0,
+        broken_key=pc.min(outcomes.column("broken_key")).as_py(),
     )
 
 
 def total(parts: Iterable[Written]) -> Written:
     parts = list(parts)
-    return Written(messages=sum(part.messages for part in parts), bytes=sum(part.bytes for part in parts))
+    return Written(
+        messages=sum(part.messages for part in parts),
+        bytes=sum(part.bytes for part in parts),
+        broken_key=next((part.broken_key for part in parts if part.broken_key is not None), None),
+    )
 
 
 def this_process(master: str | None) -> int | None:
@@ -166,7 +178,8 @@ def _outcome(write: Callable[[], Iterable[Written]]) -> pa.RecordBatch:
         written, failure = total(write()), None
     except TailraceError as error:
         written, failure = Written(messages=0, bytes=0), pickle.dumps(error)
-    columns = {"messages": [written.messages], "bytes": [written.bytes], "failure": [failure]}
+    counts = {"messages": [written.messages], "bytes": [written.bytes]}
+    columns = {**counts, "broken_key": [written.broken_key], "failure": [failure]}
     return pa.RecordBatch.from_pydict(columns, schema=_OUTCOME)
 
 

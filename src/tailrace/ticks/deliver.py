@@ -10,6 +10,7 @@ one by one; after a failure they are written together.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,11 +25,13 @@ from tailrace.sinks.contract import PatientSink, Progress, Sink, Written
 from tailrace.ticks.beside import Errand
 from tailrace.types.core import BEGINNING, Tick
 
+_log = logging.getLogger("tailrace.ticks")
 T = TypeVar("T")
 
 _PATIENCE_SECONDS = 0.5  # of the loop, once in an outage: a commit takes 5 ms, opening a writer a fifth of a second
 _SILENT_SECONDS = 5.0  # and the status says so
 _MOST_OWED = 100  # ticks, each by itself; earlier ones are written with the first of them
+_WARN_SECONDS = 10.0  # from one log line about a key to the next
 
 
 @dataclass(slots=True)
@@ -63,6 +66,7 @@ class Delivery:
     interval: float = 0.0
     beside: bool = False
     is_waiting: bool = False  # for the end of the interval
+    broken_key: str | None = None  # the last one that had several rows, though it should have one
     counts: Counts = field(default_factory=Counts)
     _progress: Progress | None = None
     _frontier: Tick | None = None
@@ -73,6 +77,7 @@ class Delivery:
     _is_failing: bool = False  # and the status says why
     _owed: deque[Tick] = field(default_factory=lambda: deque(maxlen=_MOST_OWED))  # not begun yet
     _offered: int = 0  # rows of the change that is being written
+    _warned_at: float = float("-inf")
 
     @property
     def is_known(self) -> bool:
@@ -239,8 +244,23 @@ class Delivery:
         self.counts.bytes += sent.bytes
         self.counts.writes += 1
         self.written, self._offered = t, 0
+        if sent.broken_key is not None:
+            self._warn(sent.broken_key)
         self._wrote_at = time.monotonic()
         self._reach(t)
+
+    def _warn(self, key: str) -> None:
+        self.broken_key = key
+        if time.monotonic() > self._warned_at + _WARN_SECONDS:
+            self._warned_at = time.monotonic()
+            _log.warning("key is not unique sink=%s key=%s", self.name, key)
+
+    @property
+    def warning(self) -> str | None:
+        """What the status should say though all is delivered."""
+        if self.broken_key is None:
+            return None
+        return f"More than one row of key {self.broken_key} came in one tick: which of them a reader keeps is open."
 
     def _reach(self, t: Tick) -> None:
         assert self._frontier is not None

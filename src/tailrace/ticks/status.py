@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:
-    """`error` is set while stalled; `sqlstate` too if a row is at fault."""
+    """`error` is set while stalled; `sqlstate` too if a row is at fault.  `hint`: what one should know or do."""
 
     status: str
     error: str | None = None

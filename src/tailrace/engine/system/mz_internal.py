@@ -37,11 +37,12 @@ def moment(seconds: float) -> datetime:
 
 
 def _details(status: Status, error: str | None, namespace: str) -> str | None:
-    """Where the error comes from, and what can be done."""
-    if error is None:
+    """Where the error comes from, and what can be done; without an error, what one should know."""
+    if error is None and status.hint is None:
         return None
     details: dict[str, object] = {"hints": [status.hint] if status.hint else []}
-    details["namespaced"] = {namespace: status.error}
+    if error is not None:
+        details["namespaced"] = {namespace: status.error}
     return json.dumps(details, sort_keys=True, separators=(",", ":"))
 
 
