@@ -38,8 +38,8 @@ KEY, VALUE = "key", "value"
 _FULLNAMES = {KEY: "row", VALUE: "envelope"}
 
 
-def encoder(engine: Engine, format: AvroRegistry, side: str, topic: str, relation: Item) -> AvroEncoder:
-    """Of the keys or the values that go to a topic.  Asks nobody."""
+def encoder(engine: Engine, format: AvroRegistry, side: str, target: KafkaTarget, relation: Item) -> AvroEncoder:
+    """Of the keys or the values that go to the target's topic.  Asks nobody."""
     options = format.options
     connection = connections.registry(engine, engine.catalog.resolve(format.connection.parts))
     fullname = options.key_fullname if side == KEY else options.value_fullname
@@ -49,9 +49,11 @@ def encoder(engine: Engine, format: AvroRegistry, side: str, topic: str, relatio
         fullname=fullname or _FULLNAMES[side],
         null_defaults=options.null_defaults,
         doc=docs.get(None),
+        tells_origin=target.tells_origin,
         column_docs={column: text for column, text in docs.items() if column is not None},
     )
-    return AvroEncoder(naming=naming, subject=Subject(connection=connection, name=f"{topic}-{side}", level=level))
+    subject = Subject(connection=connection, name=f"{target.topic}-{side}", level=level)
+    return AvroEncoder(naming=naming, subject=subject)
 
 
 def _docs(engine: Engine, options: AvroSinkOptions, side: str, relation: Item) -> dict[str | None, str]:

@@ -13,7 +13,7 @@ from tailrace.engine.partition_by import partition_by
 from tailrace.engine.sink_key import check_key, key_places
 from tailrace.engine.sink_request import SinkKind, SinkRequest
 from tailrace.errors import NotSupported, TypeMismatch, UnknownColumn, WrongObjectType
-from tailrace.formats.encode_contract import Encoder
+from tailrace.formats.encode_contract import Encoder, Origin
 from tailrace.formats.encoders import encoder
 from tailrace.kafka.admin import ASK_THE_BROKER, TopicLayout
 from tailrace.kafka.connection import KafkaConnection
@@ -178,6 +178,7 @@ def definition_of(
         value_format=encoder_of(engine, target, avro_sinks.VALUE, relation),
         envelope=UPSERT if target.envelope is SinkEnvelope.UPSERT else DEBEZIUM,
         watches_key=target.envelope is SinkEnvelope.UPSERT and target.key is not None and not target.key.enforced,
+        origin=_origin(target, relation),
         compression=target.compression_type,
         topic_layout=TopicLayout(
             partitions=target.topic_partition_count or ASK_THE_BROKER,
@@ -190,6 +191,13 @@ def definition_of(
         guarantee=statement.delivery_guarantee.value,
         version=identity.facts.get("version", 0),
     )
+
+
+def _origin(target: KafkaTarget, relation: Item) -> Origin | None:
+    if not target.tells_origin:
+        return None
+    name = relation.name
+    return Origin(name="materialize", database=name.database, schema=name.schema, table=name.item)
 
 
 def headers_place(schema: Schema, target: KafkaTarget) -> int | None:
@@ -223,6 +231,6 @@ def encoder_of(engine: Engine, target: KafkaTarget, side: str, relation: Item) -
         case formats.Json() | formats.Text() | formats.Bytes():
             return encoder(type(format).__name__.lower())
         case formats.AvroRegistry():
-            return avro_sinks.encoder(engine, format, side, target.topic, relation)
+            return avro_sinks.encoder(engine, format, side, target, relation)
         case _:
             raise NotSupported(f"{type(format).__name__} format in sinks not yet supported")

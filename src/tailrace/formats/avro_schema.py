@@ -57,6 +57,19 @@ FIXED_SIZES = {"uint2": 2, "uint4": 4, "uint8": 8, "oid": 4, "interval": 16}
 """Types that are so many bytes."""
 
 
+_STRINGS_AND_A_TIME = (
+    *(("version", "string"), ("connector", "string"), ("name", "string"), ("ts_ms", "long"), ("snapshot", "string")),
+    *(("db", "string"), ("schema", "string"), ("table", "string")),
+)
+_SOURCE: AvroType = {
+    "type": "record",
+    "name": "source",
+    "namespace": "com.materialize.sink",
+    "fields": [{"name": name, "type": type} for name, type in _STRINGS_AND_A_TIME],
+}
+"""`Origin.source`, field by field."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Naming:
     """What a sink may say about one of its schemas.
@@ -67,6 +80,7 @@ class Naming:
     fullname: str
     null_defaults: bool = False
     doc: str | None = None
+    tells_origin: bool = False  # of a change
     column_docs: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
@@ -79,8 +93,14 @@ def change_schema(columns: Schema, naming: Naming) -> AvroType:
     """A row before and after."""
     types = _Types(naming.null_defaults)
     row = types.row({"name": "row"}, columns, naming)
-    sides = (types.field("before", row, nullable=True), types.field("after", "row", nullable=True))
-    return {"type": "record", **_parts(naming.fullname), "fields": list(sides)}
+    fields = [types.field("before", row, nullable=True), types.field("after", "row", nullable=True)]
+    if naming.tells_origin:
+        fields += [
+            types.field("source", _SOURCE, nullable=False),
+            types.field("op", "string", nullable=False),
+            types.field("ts_ms", "long", nullable=True),
+        ]
+    return {"type": "record", **_parts(naming.fullname), "fields": fields}
 
 
 def as_text(schema: AvroType) -> str:

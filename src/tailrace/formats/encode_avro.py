@@ -34,7 +34,7 @@ from tailrace.formats.avro_schema import (
     row_schema,
 )
 from tailrace.formats.encode_bytes import integer_bytes, unsigned_bytes
-from tailrace.formats.encode_contract import ChangeFrame
+from tailrace.formats.encode_contract import ChangeFrame, Origin
 from tailrace.formats.encode_scalars import literal, text
 from tailrace.formats.registry import Subject
 from tailrace.types.core import (
@@ -94,6 +94,21 @@ class AvroEncoder:
 
     def side(self, columns: Schema, places: Sequence[str]) -> str:
         return self.record(columns, places)
+
+    def closing(self, origin: Origin, op: str, tick: int) -> bytes:
+        source = b"".join(map(_constant, origin.source(tick).values()))
+        return source + _constant(op) + _constant(1) + _constant(tick)  # ts_ms is of its union's second type
+
+
+def _constant(value: str | int) -> bytes:
+    """A string or a long."""
+    if isinstance(value, str):
+        return _constant(len(value.encode())) + value.encode()
+    left, digits = value << 1 ^ value >> 63, bytearray()
+    while left > 0x7F:
+        digits.append(left & 0x7F | 0x80)
+        left >>= 7
+    return bytes([*digits, left])
 
 
 def _record(

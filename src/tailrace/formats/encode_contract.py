@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 from tailrace.types.core import Schema
 
@@ -31,6 +31,36 @@ class ChangeFrame:
     absent: bytes = b""
     left: Frame = (b"", b"")
     came: Frame = (b"", b"")
+
+
+INSERTED, UPDATED, DELETED = "c", "u", "d"
+"""What a change did, in Debezium's letters."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where changes come from, as Debezium's connectors say it in `source`."""
+
+    name: str
+    database: str
+    schema: str
+    table: str
+
+    def source(self, tick: int) -> dict[str, str | int]:
+        """By field, in order.  `version` is that of these fields, so that a replay after an upgrade is the same."""
+        return {
+            **{"version": "1", "connector": "tailrace", "name": self.name},
+            **{"ts_ms": tick, "snapshot": "false"},
+            **{"db": self.database, "schema": self.schema, "table": self.table},
+        }
+
+
+@runtime_checkable
+class TellsOrigin(Protocol):
+    """A format whose changes can say what they did, when, and to what."""
+
+    def closing(self, origin: Origin, op: str, tick: int) -> bytes:
+        """What stands after both sides, in place of the frame's `closing`: `source`, `op` and `ts_ms`."""
 
 
 class Encoder(Protocol):

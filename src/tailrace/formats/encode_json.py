@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, assert_never
 
 from tailrace.formats import encode_scalars as scalars
-from tailrace.formats.encode_contract import ChangeFrame
+from tailrace.formats.encode_contract import ChangeFrame, Origin
 from tailrace.formats.encode_scalars import literal, text
 from tailrace.types.core import (
     ArrayOf,
@@ -54,6 +54,10 @@ class JsonEncoder:
 
     def side(self, columns: Schema, places: Sequence[str]) -> str:
         return self.record(columns, places)
+
+    def closing(self, origin: Origin, op: str, tick: int) -> bytes:
+        told = {"source": origin.source(tick), "op": op, "ts_ms": tick}
+        return b"," + json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()[1:]
 
 
 def json_object(columns: Sequence[Column], places: Sequence[str], depth: int = 0) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tailrace.errors import SqlError
-from tailrace.formats.encode_contract import Encoder
+from tailrace.formats.encode_contract import DELETED, INSERTED, UPDATED, Encoder, Origin, TellsOrigin
 from tailrace.ivm.zset import Placed, ZSet
 from tailrace.types.core import Schema
 
@@ -34,7 +34,7 @@ class Envelope:
 
     `headers`: the place of a map whose entries become headers.  `partition_by`: Spark text over the row, a bigint with
     the bits of a number below 2^64.  `timestamp`: the place of the messages' own time.  All are of the new row, or of
-    the old one if there is no new one.
+    the old one if there is no new one.  `origin`: DEBEZIUM says also what a change did, to what, and at which `tick`.
     """
 
     kind: str
@@ -45,6 +45,12 @@ class Envelope:
     headers: int | None = None
     partition_by: str | None = None
     timestamp: int | None = None
+    origin: Origin | None = None
+    tick: int = 0
+
+    def at(self, tick: int) -> Envelope:
+        """For the changes of one tick."""
+        return self if self.origin is None else replace(self, tick=tick)
 
     def check(self) -> None:
         """Raises SqlError if such rows cannot be told in this way."""
@@ -55,6 +61,12 @@ class Envelope:
         self.value_format.check(self.schema)
         if self.kind == DEBEZIUM:
             self.value_format.side(self.schema, _places(range(len(self.schema))))
+        if self.origin is not None and not isinstance(self.value_format, TellsOrigin):
+            raise SqlError(
+                f"ENVELOPE DEBEZIUM (METADATA) is not supported with FORMAT {self.value_format.name.upper()}",
+                hint="Use FORMAT JSON or FORMAT AVRO.",
+                sqlstate="0A000",
+            )
 
     def registered(self) -> Envelope:
         """With formats that are ready to write.  May ask a schema registry."""
@@ -150,8 +162,22 @@ class Envelope:
             f"coalesce(concat({_binary(frame.present)}, {side}), {_binary(frame.absent)})" for side in "ba"
         )
         before, after = sides
-        parts = (_binary(frame.opening), before, _binary(frame.between), after, _binary(frame.closing))
+        inserted, updated, deleted = map(_binary, self.closings())
+        closing = inserted
+        if len({inserted, updated, deleted}) > 1:
+            closing = f"CASE WHEN b IS NULL THEN {inserted} WHEN a IS NULL THEN {deleted} ELSE {updated} END"
+        parts = (_binary(frame.opening), before, _binary(frame.between), after, closing)
         return f"concat({', '.join(parts)})"
+
+    def closings(self) -> tuple[bytes, bytes, bytes]:
+        """What stands after both sides of an insertion, an update, a deletion."""
+        format = self.value_format
+        if self.origin is None or not isinstance(format, TellsOrigin):
+            return (format.change.closing,) * 3
+        inserted, updated, deleted = (
+            format.closing(self.origin, op, self.tick) for op in (INSERTED, UPDATED, DELETED)
+        )
+        return inserted, updated, deleted
 
     def _came_or_left(self) -> str:
         sides = ((self.value_format.change.came, "a"), (self.value_format.change.left, "b"))

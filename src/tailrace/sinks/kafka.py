@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tailrace.errors import InternalError, Unavailable
 from tailrace.ivm.zset import Placed, ZSet
@@ -114,7 +114,7 @@ class KafkaSink:
             self._topics.check_reachable(_LARGE_REACH_SECONDS)  # or Spark's tasks find out, which takes minutes
             written = self._certain(writer, tick, lambda: self._write_much(writer, tick, delta))
             return lambda: written
-        few = self._encoded(delta)
+        few = self._encoded(tick, delta)
         return lambda: self._certain(writer, tick, lambda: self._write_here(writer, tick, few))
 
     def _certain(self, writer: Writer, tick: Tick, write: Callable[[], Written]) -> Written:
@@ -145,21 +145,24 @@ class KafkaSink:
         crash_point("kafka.progress_read")
         return held
 
-    def _encoded(self, delta: ZSet) -> list[pa.RecordBatch]:
+    def _encoded(self, tick: Tick, delta: ZSet) -> list[pa.RecordBatch]:
         """The messages of a small tick.  Runs one Spark job, unless there are none."""
         if delta.is_empty:
             return []
         encoded = self._small.sql(self._told_as.encoded(delta)).toArrow()
-        few: list[pa.RecordBatch] = pairing.messages(encoded, self._told_as, positive=delta.positive).to_batches()
-        return few
+        few = pairing.messages(encoded, self._told_as.at(tick), positive=delta.positive)
+        batches: list[pa.RecordBatch] = few.to_batches()
+        return batches
 
     def _write_much(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
         if self._held.done or not (self._sink.atomic or self._sink.guarantee == AT_LEAST_ONCE):
             return self._write_slots(writer, tick, delta)
         if self._sink.guarantee == AT_LEAST_ONCE:
             return self._write_plainly(writer, tick, delta)
-        messages = self._spark.sql(self._told_as.messages(delta, self._slots(delta)))
-        return self._write_here(writer, tick, stream(messages))
+        return self._write_here(writer, tick, stream(self._messages(tick, delta)))
+
+    def _messages(self, tick: Tick, delta: ZSet) -> DataFrame:
+        return self._spark.sql(self._told_as.at(tick).messages(delta, self._slots(delta)))
 
     def _write_here(self, writer: Writer, tick: Tick, batches: Iterable[pa.RecordBatch]) -> Written:
         """In one transaction of the driver's writer."""
@@ -184,7 +187,7 @@ class KafkaSink:
             if placed is not None:
                 slots = max(placed.rows) + 1
             plan = self._plans.begin(writer, tick, slots, self._partitions, placed=placed is not None)
-        written = self._plans.run(plan, self._told_as, delta, self._held)
+        written = self._plans.run(plan, self._told_as.at(tick), delta, self._held)
         writer.begin()
         self._settle(writer, tick)
         return written
@@ -192,8 +195,7 @@ class KafkaSink:
     def _write_plainly(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
         """By all executors at once, at least once."""
         task = PlainTask(outlet=self._outlet, tick=tick, partitions=self._partitions)
-        messages = self._spark.sql(self._told_as.messages(delta, self._slots(delta)))
-        written = summed(messages.mapInArrow(task.run, OUTCOME).toArrow())
+        written = summed(self._messages(tick, delta).mapInArrow(task.run, OUTCOME).toArrow())
         self._settle(writer, tick)
         return written
 

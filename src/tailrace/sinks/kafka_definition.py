@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tailrace.formats.encode_contract import Encoder
+from tailrace.formats.encode_contract import Encoder, Origin
 from tailrace.kafka.admin import TopicLayout
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sinks.envelope import Envelope
@@ -34,7 +34,8 @@ class KafkaSinkDefinition:
     envelope: str  # one of envelope.UPSERT, DEBEZIUM, APPEND, CHANGELOG
     headers: int | None = None
     partition_by: str | None = None
-    timestamp: int | None = None  # see Envelope, of all three
+    timestamp: int | None = None
+    origin: Origin | None = None  # see Envelope, of all four
     partitioner: str = SEAHASH
     tells_tick: bool = True  # in a header of each message
     watches_key: bool = False  # which was not proven to be one
@@ -62,6 +63,7 @@ class KafkaSinkDefinition:
             headers=self.headers,
             partition_by=self.partition_by,
             timestamp=self.timestamp,
+            origin=self.origin,
         )
 
     @property

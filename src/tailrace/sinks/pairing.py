@@ -29,7 +29,7 @@ def messages(encoded: pa.Table, envelope: Envelope, *, positive: bool) -> pa.Tab
     else:
         events = _last_words(_consolidated(encoded))
     telling = {DEBEZIUM: _changes, CHANGELOG: _came_or_left}.get(envelope.kind)
-    value = events["a"] if telling is None else telling(events, envelope.value_format)
+    value = events["a"] if telling is None else telling(events, envelope)
     return pa.table(
         {
             "key": events["k"] if envelope.key is None else _framed(events["k"], envelope.key_format),
@@ -102,17 +102,26 @@ def _numbered(side: pa.Table) -> pa.Table:
     return rows.append_column("n", pa.array(np.arange(len(keys)) - np.repeat(starts, lengths)))
 
 
-def _changes(events: pa.Table, format: Encoder) -> pa.ChunkedArray:
-    frame = format.change
+def _changes(events: pa.Table, envelope: Envelope) -> pa.ChunkedArray:
+    frame = envelope.value_format.change
     before, after = (
         pc.fill_null(_joined(frame.present, events[side]), pa.scalar(frame.absent, pa.binary()))
         for side in ("b", "a")
     )
-    return _joined(frame.opening, before, frame.between, after, frame.closing)
+    return _joined(frame.opening, before, frame.between, after, _closing(events, envelope))
 
 
-def _came_or_left(events: pa.Table, format: Encoder) -> pa.ChunkedArray:
-    came, left = format.change.came, format.change.left
+def _closing(events: pa.Table, envelope: Envelope) -> bytes | pa.ChunkedArray:
+    closings = envelope.closings()
+    if len(set(closings)) == 1:
+        return closings[0]
+    inserted, updated, deleted = (pa.scalar(closing, pa.binary()) for closing in closings)
+    stays = pc.if_else(pc.is_null(events["a"]), deleted, updated)
+    return pc.if_else(pc.is_null(events["b"]), inserted, stays)
+
+
+def _came_or_left(events: pa.Table, envelope: Envelope) -> pa.ChunkedArray:
+    came, left = envelope.value_format.change.came, envelope.value_format.change.left
     return pc.coalesce(_joined(came[0], events["a"], came[1]), _joined(left[0], events["b"], left[1]))
 
 

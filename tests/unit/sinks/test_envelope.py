@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tailrace.errors import NotSupported, SqlError
+from tailrace.formats.encode_contract import Origin
 from tailrace.formats.encode_json import JsonEncoder
 from tailrace.formats.encoders import encoder
 from tailrace.ivm.zset import ZSet
@@ -200,3 +201,14 @@ def test_a_null_map_has_no_headers(spark, messages):
     delta = ZSet(arity=3, sql="SELECT 1 AS c0, 'a' AS c1, CAST(NULL AS map<string,string>) AS c2, 1L AS weight", rows=1)
     [row] = messages(spark, with_extras("upsert"), delta).to_pylist()
     assert row["h"] is None
+
+
+@both_ways
+def test_a_change_may_say_what_it_did_when_and_to_what(spark, messages):
+    origin = Origin(name="here", database="d", schema="s", table="t")
+    told = replace(envelope("debezium"), origin=origin).at(7)
+    found = messages(spark, told, zset([(1, "a", 1), (2, "b", -1), (3, "c", -1), (3, "d", 1)]))
+    values = {json.loads(row["key"])["k"]: json.loads(row["value"]) for row in found.to_pylist()}
+    assert {k: value["op"] for k, value in values.items()} == {1: "c", 2: "d", 3: "u"}
+    assert all((value["ts_ms"], value["source"]["ts_ms"]) == (7, 7) for value in values.values())
+    assert list(values[3]) == ["before", "after", "source", "op", "ts_ms"]

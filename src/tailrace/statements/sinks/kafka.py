@@ -1,4 +1,5 @@
-"""CREATE SINK … INTO KAFKA CONNECTION name (TOPIC 's', …) [KEY (…)] [HEADERS c] FORMAT f ENVELOPE e."""
+"""CREATE SINK … INTO KAFKA CONNECTION name (TOPIC 's', …) [KEY (…)] [HEADERS c] FORMAT f
+ENVELOPE UPSERT | DEBEZIUM [(METADATA [= bool])]."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from tailrace.errors import InvalidOption, NotSupported, SqlError
-from tailrace.sql.kinds import EXPRESSION, POSITIVE, TEXT, TEXT_MAP
+from tailrace.sql.kinds import BOOLEAN, EXPRESSION, POSITIVE, TEXT, TEXT_MAP
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Option, Options, Texts, parse_options
 from tailrace.sql.parser import Parser
@@ -31,6 +32,10 @@ OPTIONS: tuple[Option[Any], ...] = (
     *(TOPIC, COMPRESSION_TYPE, TRANSACTIONAL_ID_PREFIX, PARTITION_BY, PROGRESS_GROUP_ID_PREFIX),
     *(TOPIC_REPLICATION_FACTOR, TOPIC_PARTITION_COUNT, TOPIC_CONFIG, TOPIC_METADATA_REFRESH_INTERVAL),
 )
+METADATA = Option(
+    "METADATA", BOOLEAN, default=False, doc="Changes say also `op`, `ts_ms` and `source`, as Debezium's do."
+)
+ENVELOPE_OPTIONS: tuple[Option[Any], ...] = (METADATA,)
 COMPRESSION_TYPES = ("none", "gzip", "snappy", "lz4", "zstd")
 _TEXTS = Texts(missing="KAFKA CONNECTION must specify TOPIC")
 
@@ -54,6 +59,7 @@ class KafkaTarget:
     headers: str | None
     formats: Formats
     envelope: SinkEnvelope
+    envelope_options: Options = field(default_factory=Options)
     headers_position: int | None = field(default=None, compare=False)
     envelope_position: int | None = field(default=None, compare=False)
 
@@ -69,8 +75,14 @@ class KafkaTarget:
             None if self.key is None else self.key.clause(printer),
             None if self.headers is None else f"HEADERS {quote_ident(self.headers)}",
             self.formats.sql(printer),
-            f"ENVELOPE {self.envelope.value}",
+            self.envelope_options.clause(printer, f"ENVELOPE {self.envelope.value} ")
+            or f"ENVELOPE {self.envelope.value}",
         ]
+
+    @property
+    def tells_origin(self) -> bool:
+        """Changes say what they did, to what, and when."""
+        return self.envelope_options.value(METADATA)
 
     def check(self) -> None:
         """What the clauses must mean together, whatever the catalog holds.  CREATE SINK calls this first."""
@@ -113,6 +125,9 @@ def parse(p: Parser) -> KafkaTarget:
     formats = _formats(p)
     envelope_position = p.position
     envelope = _envelope(p)
+    envelope_options = Options()
+    if envelope is SinkEnvelope.DEBEZIUM and p.at("("):
+        envelope_options = parse_options(p, ENVELOPE_OPTIONS)
     return KafkaTarget(
         connection=connection,
         options=options,
@@ -129,6 +144,7 @@ def parse(p: Parser) -> KafkaTarget:
         headers=headers,
         formats=formats,
         envelope=envelope,
+        envelope_options=envelope_options,
         headers_position=headers_position,
         envelope_position=envelope_position,
     )
