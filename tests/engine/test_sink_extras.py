@@ -140,3 +140,28 @@ def test_a_key_that_is_none_is_told_all_the_same_and_the_status_says_so(connecte
     assert r"More than one row of key {\"k\":3} came in one tick" in now["details"]
     assert [message.key for message in read_committed(broker.bootstrap, topic)][-2:] == 2 * [b'{"k":3}']
     connected.sql("DROP TABLE loose CASCADE")
+
+
+def test_every_write_can_be_looked_at(connected, orders, broker, topic):
+    connected.sql(sink(orders, topic) + " WITH (ATOMIC = true)")
+    values = ", ".join(f"(1, {order}, NULL, NULL, NULL)" for order in range(3))
+    connected.sql(f"INSERT INTO {orders} VALUES {values}")
+    connected.settle()
+    connected.sql(f"DELETE FROM {orders} WHERE order_id = 1")
+    connected.settle()
+    messages = read_committed(broker.bootstrap, topic)
+    rows = connected.sql(
+        "SELECT t.* FROM mz_internal.mz_sink_transactions t JOIN mz_sinks s ON s.id = t.sink_id"
+        f" WHERE s.name = '{orders}_out' ORDER BY tick"
+    ).to_pylist()
+    assert [(row["slots"], row["messages"]) for row in rows] == [(0, 3), (0, 1)]
+    ticks = {int(message.headers["materialize-timestamp"]) for message in messages}
+    assert {int(row["tick"]) for row in rows} == ticks
+    assert sum(row["bytes"] for row in rows) == sum(len(m.key) + len(m.value or b"") for m in messages)
+    [shown] = connected.sql(f"SHOW CREATE SINK {orders}_out").to_pylist()
+    assert "WITH (ATOMIC = true)" in shown["create_sql"]
+
+
+def test_what_is_at_least_once_is_not_atomic(connected, orders, topic):
+    with pytest.raises(SqlError, match="ATOMIC needs DELIVERY GUARANTEE 'exactly-once'"):
+        connected.sql(sink(orders, topic) + " WITH (ATOMIC, DELIVERY GUARANTEE = 'at-least-once')")

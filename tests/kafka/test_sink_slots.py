@@ -145,6 +145,7 @@ def planned(definition, spark) -> tuple[KafkaSink, SlotTask]:
         plan=plan,
         owner=plan.owner,
         since=plans._since,
+        time_out=60.0,
         engine=None,
     )
     return sink, task
@@ -247,3 +248,16 @@ def test_a_key_that_is_told_twice_in_a_tick_is_noticed_also_in_slots(broker, spa
     twice = zset((1, "a", 1), (1, "b", 1), (2, "c", 1), (3, "v3", -1), large=True)
     assert sink.write(Tick(20), twice).broken_key == '{"k":1}'
     assert Counter(each.key for each in told(definition)[ROWS:]) == {b'{"k":1}': 2, b'{"k":2}': 1, b'{"k":3}': 1}
+
+
+@pytest.mark.slow
+def test_a_snapshot_may_take_longer_than_any_of_its_transactions(broker, spark):
+    """Some 20 s here; each slot has 10."""
+    rows = 2_000_000
+    definition = definition_of(broker, topic_layout=TopicLayout(partitions=3))
+    limits = Limits(small_rows=20_000, slot_rows=100_000, transaction_seconds=10.0)
+    written = started(definition, spark, limits).write(Tick(10), numbers(rows))
+    assert (written.messages, written.slots) == (rows, 20)
+    keys = [int(each.key[5:-1]) for each in told(definition)]
+    assert len(keys) == rows
+    assert set(keys) == set(range(rows))

@@ -189,6 +189,7 @@ def definition_of(
         transactional_id_prefix=target.transactional_id_prefix or "",
         progress_group_id_prefix=target.progress_group_id_prefix or "",
         guarantee=statement.delivery_guarantee.value,
+        atomic=statement.atomic,
         version=identity.facts.get("version", 0),
     )
 

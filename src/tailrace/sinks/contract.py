@@ -24,10 +24,15 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """What one `write` sent, for statistics.  `broken_key`: one that has several rows, though it should have one."""
+    """What one `write` sent, for people to look at.
+
+    `slots`: in how many parts, each by itself; 0: in one piece.  `broken_key`: one that has several rows, though it
+    should have one.
+    """
 
     messages: int
     bytes: int
+    slots: int = 0
     broken_key: str | None = None
 
 

@@ -34,7 +34,6 @@ from tailrace.sinks.kafka_records import Held, Records
 from tailrace.sinks.kafka_slots import OUTCOME, PlainTask, summed, total
 from tailrace.sinks.kafka_topics import count_partitions, ensure_progress_topic
 from tailrace.sinks.kafka_writer import (
-    LARGE_SECONDS,
     SMALL_SECONDS,
     PlainWriter,
     TransactionalWriter,
@@ -70,7 +69,8 @@ class KafkaSink:
         self._topics = Topics(definition.connection)
         self._outlet = _outlet(definition)
         self._progress = _progress_topic(definition)
-        self._plans = Plans(definition, spark, self._outlet, self._progress)
+        time_out = self._limits.transaction_seconds
+        self._plans = Plans(definition, spark, self._outlet, self._progress, time_out)
         self._told_as = definition.told_as
         self._writer: Writer | None = None
         self._held = Held()
@@ -135,7 +135,8 @@ class KafkaSink:
     def _open(self) -> Writer:
         if self._sink.guarantee == AT_LEAST_ONCE:
             return PlainWriter(self._outlet)
-        time_out = LARGE_SECONDS if self._sink.atomic else SMALL_SECONDS
+        large = self._limits.transaction_seconds
+        time_out = large if self._sink.atomic else min(SMALL_SECONDS, large)
         writer = TransactionalWriter(self._outlet, self._sink.transactional_id, time_out)
         self._plans.take_over(writer)
         return writer

@@ -9,6 +9,7 @@ from tailrace.kafka.admin import TopicLayout
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sinks.envelope import Envelope
 from tailrace.sinks.kafka_outlet import SEAHASH
+from tailrace.sinks.kafka_writer import LARGE_SECONDS
 from tailrace.types.core import Schema
 
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
@@ -92,11 +93,15 @@ class KafkaSinkDefinition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Up to `small_rows` a tick is written by the driver; beyond, a slot gets about `slot_rows` of them."""
+    """Up to `small_rows` a tick is written by the driver; beyond, a slot gets about `slot_rows` of them.
+
+    `transaction_seconds`: what a large transaction may take, a slot or, if the sink is atomic, a whole tick.
+    """
 
     small_rows: int = 20_000
     slot_rows: int = 500_000
     most_slots: int = 256
+    transaction_seconds: float = LARGE_SECONDS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -34,9 +35,16 @@ class Plans:
     """Plans and runs the slots of one sink."""
 
     def __init__(
-        self, sink: KafkaSinkDefinition, spark: SparkSession, outlet: Outlet, progress: ProgressTopic
+        self,
+        sink: KafkaSinkDefinition,
+        spark: SparkSession,
+        outlet: Outlet,
+        progress: ProgressTopic,
+        time_out: float,
     ) -> None:
+        """`time_out`: how many seconds the transaction of one slot may take."""
         self._sink = sink
+        self._time_out = time_out
         self._spark = spark
         self._outlet = outlet
         self._progress = progress
@@ -71,6 +79,7 @@ class Plans:
             plan=plan,
             owner=self._owner,
             since=self._since,
+            time_out=self._time_out,
             engine=this_process(self._spark.sparkContext.master),
         )
         messages = self._messages(plan, told_as, delta)
@@ -80,7 +89,7 @@ class Plans:
         outcomes = self._spark.sql(messages).mapInArrow(task.run, OUTCOME)
         if plan.placed and delta.placed is not None:
             _check_places(outcomes, delta.placed)
-        written = summed(outcomes.toArrow())
+        written = replace(summed(outcomes.toArrow()), slots=plan.slots)
         crash_point("kafka.slots_committed")
         return written
 

@@ -24,7 +24,7 @@ from tailrace.sinks.contract import Written
 from tailrace.sinks.kafka_outlet import Outlet
 from tailrace.sinks.kafka_progress import ProgressTopic
 from tailrace.sinks.kafka_records import Plan
-from tailrace.sinks.kafka_writer import LARGE_SECONDS, PlainWriter, TransactionalWriter
+from tailrace.sinks.kafka_writer import PlainWriter, TransactionalWriter
 from tailrace.sinks.key_watch import KeyWatch
 from tailrace.testing.crash import crash_point
 
@@ -41,8 +41,8 @@ class SlotTask:
     """Writes the slots of `plan` that a Spark partition holds.
 
     `since`: an offset of the progress topic before which nothing matters to it.  `owner`: who must own the
-    slots while it writes.  `engine`: the process that a crash point is to take along, if it is on the same
-    machine.
+    slots while it writes.  `time_out`: seconds that a slot's transaction may take.  `engine`: the process that
+    a crash point is to take along, if it is on the same machine.
     """
 
     outlet: Outlet
@@ -51,6 +51,7 @@ class SlotTask:
     plan: Plan
     owner: str
     since: int
+    time_out: float
     engine: int | None
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -86,7 +87,7 @@ class _Slot:
 
     def __post_init__(self) -> None:
         task = self.task
-        writer = TransactionalWriter(task.outlet, f"{task.transactional_id}-{self.number}", LARGE_SECONDS)
+        writer = TransactionalWriter(task.outlet, f"{task.transactional_id}-{self.number}", task.time_out)
         held = task.progress.read(since=task.since)  # only now: see the law
         if held.owner != task.owner:
             raise Fenced(

@@ -29,8 +29,11 @@ COMMIT_INTERVAL = Option("COMMIT INTERVAL", INTERVAL, doc="How often an Iceberg 
 DELIVERY_GUARANTEE = Option(
     "DELIVERY GUARANTEE", TEXT, default="exactly-once", doc="'exactly-once' or 'at-least-once'."
 )
+ATOMIC = Option(
+    "ATOMIC", BOOLEAN, default=False, doc="One transaction for each tick, also for a large one like the snapshot."
+)
 WITH_OPTIONS: tuple[Option[Any], ...] = (
-    *(PARTITION_STRATEGY, SNAPSHOT, VERSION, COMMIT_INTERVAL, DELIVERY_GUARANTEE),
+    *(PARTITION_STRATEGY, SNAPSHOT, VERSION, COMMIT_INTERVAL, DELIVERY_GUARANTEE, ATOMIC),
 )
 UNNAMED = Name(("unnamed",))
 """What a sink without a name is called: EXPLAIN SCHEMA may leave it out."""
@@ -50,6 +53,7 @@ class CreateSink:
     target: Target
     snapshot: bool
     delivery_guarantee: DeliveryGuarantee
+    atomic: bool = False
     cluster: str | None = None
     options: Options = field(default_factory=Options)
     if_not_exists: bool = False
@@ -97,12 +101,15 @@ def _definition(p: Parser, name: Name, if_not_exists: bool) -> CreateSink:
     options = parse_options(p, WITH_OPTIONS) if p.accept("WITH") else Options()
     refuse(options, target)
     check_interval(options, target)
+    guarantee = _guarantee(options)
+    _check_atomic(options, guarantee)
     return CreateSink(
         name=name,
         relation=relation,
         target=target,
         snapshot=options.value(SNAPSHOT),
-        delivery_guarantee=_guarantee(options),
+        delivery_guarantee=guarantee,
+        atomic=options.value(ATOMIC),
         cluster=cluster,
         options=options,
         if_not_exists=if_not_exists,
@@ -115,11 +122,22 @@ def refuse(options: Options, target: Target) -> None:
         if options.has(option):
             message = f"CREATE SINK...WITH ({option.name}..) is not allowed"
             raise InvalidOption(message, position=options.position(option))
-    only_of: tuple[tuple[Option[Any], str], ...] = ((COMMIT_INTERVAL, "iceberg"), (DELIVERY_GUARANTEE, "kafka"))
+    only_of: tuple[tuple[Option[Any], str], ...] = (
+        *((COMMIT_INTERVAL, "iceberg"), (DELIVERY_GUARANTEE, "kafka"), (ATOMIC, "kafka")),
+    )
     for option, type_ in only_of:
         if options.has(option) and target.type != type_:
             message = f"{option.name} option is not supported with {target.type.upper()} sinks"
             raise InvalidOption(message, position=options.position(option))
+
+
+def _check_atomic(options: Options, guarantee: DeliveryGuarantee) -> None:
+    if options.value(ATOMIC) and guarantee is DeliveryGuarantee.AT_LEAST_ONCE:
+        raise InvalidOption(
+            "ATOMIC needs DELIVERY GUARANTEE 'exactly-once'",
+            detail="At least once, nothing is written in transactions.",
+            position=options.position(ATOMIC),
+        )
 
 
 def check_interval(options: Options, target: Target) -> None:

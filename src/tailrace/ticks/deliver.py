@@ -31,6 +31,7 @@ T = TypeVar("T")
 _PATIENCE_SECONDS = 0.5  # of the loop, once in an outage: a commit takes 5 ms, opening a writer a fifth of a second
 _SILENT_SECONDS = 5.0  # and the status says so
 _MOST_OWED = 100  # ticks, each by itself; earlier ones are written with the first of them
+_REMEMBERED = 1000  # writes of a sink
 _WARN_SECONDS = 10.0  # from one log line about a key to the next
 
 
@@ -42,6 +43,16 @@ class Counts:
     bytes: int = 0
     writes: int = 0
     messages_refused: int = 0  # were sent and not committed, as far as we know
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delivered:
+    """One write, for people to look at: which tick, in how many slots, and how long from the change to the answer."""
+
+    tick: Tick
+    written: Written
+    seconds: float
+    at: float
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -68,6 +79,7 @@ class Delivery:
     is_waiting: bool = False  # for the end of the interval
     broken_key: str | None = None  # the last one that had several rows, though it should have one
     counts: Counts = field(default_factory=Counts)
+    recent: deque[Delivered] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     _progress: Progress | None = None
     _frontier: Tick | None = None
     _refusal: SqlError | None = None
@@ -230,7 +242,8 @@ class Delivery:
         if change.is_empty:
             return self._reach(t)
         self._offered = max(change.rows, 1)
-        return self._begin(self._writing(t, change), lambda sent: self._wrote(t, sent))
+        began = time.monotonic()
+        return self._begin(self._writing(t, change), lambda sent: self._wrote(t, sent, began))
 
     def _writing(self, t: Tick, change: ZSet) -> Callable[[], Written]:
         """What is left to do of writing a change when all is done that needs Spark."""
@@ -239,7 +252,8 @@ class Delivery:
         sent = self.sink.write(t, change)
         return lambda: sent
 
-    def _wrote(self, t: Tick, sent: Written) -> None:
+    def _wrote(self, t: Tick, sent: Written, began: float) -> None:
+        self.recent.append(Delivered(tick=t, written=sent, seconds=time.monotonic() - began, at=time.time()))
         self.counts.messages += sent.messages
         self.counts.bytes += sent.bytes
         self.counts.writes += 1

@@ -112,6 +112,13 @@ def _sink_statistics(session: EngineSession) -> Rows:
             yield delivery.id, REPLICA_ID, staged, counts.messages, counts.bytes, counts.bytes
 
 
+def _sink_transactions(session: EngineSession) -> Rows:
+    for delivery in list(session.engine.cluster.deliveries.values()):
+        for each in tuple(delivery.recent) if delivery.id.startswith("u") else ():
+            sent = each.written
+            yield delivery.id, each.tick, sent.slots, sent.messages, sent.bytes, each.seconds, moment(each.at)
+
+
 def _source_statistics(session: EngineSession) -> Rows:
     cluster = session.engine.cluster
     for id, source in list(cluster.sources.items()):
@@ -332,6 +339,12 @@ TABLES: tuple[SystemTable, ...] = (
         "id text, session_id uuid, cluster_id text, created_at timestamptz, referenced_object_ids text list",
         _subscriptions,
     ),
+    table(
+        "mz_internal.mz_sink_transactions",
+        "sink_id text, tick mz_timestamp, slots bigint, messages bigint, bytes bigint, seconds double precision,"
+        " committed_at timestamptz",
+        _sink_transactions,
+    ),
     table("mz_internal.mz_ticks", "tick mz_timestamp, jobs bigint, seconds double precision", _ticks),
     table(
         "mz_internal.mz_tick_costs",
@@ -346,4 +359,5 @@ TABLES: tuple[SystemTable, ...] = (
     ),
 )
 """Our own: `mz_ticks`, what each of the last thousand ticks cost; `mz_tick_costs`, what each object cost in them, for
-the last ten thousand times that one had work; `mz_traces`, the state that each materialized view rests on."""
+the last ten thousand times that one had work; `mz_traces`, the state that each materialized view rests on;
+`mz_sink_transactions`, each of the last thousand writes of a sink: one in `slots` is a transaction for each of them."""
