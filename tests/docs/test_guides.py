@@ -51,6 +51,14 @@ def test_postgres(engine: Engine, postgres: Postgres) -> None:
     assert found == [("nut", 1, 1), ("tea", 2, 12)]
 
 
+def test_kafka(engine: Engine, broker: Broker) -> None:
+    topic = f"guide_{uuid.uuid4().hex[:8]}"
+    follow(engine, "kafka.md", {"localhost:9092": broker.bootstrap, "'totals'": f"'{topic}'"})
+    told = [json.loads(each.value or b"") for each in read_committed(broker.bootstrap, topic)]
+    assert sorted((row["item"], row["total"]) for row in told[:2]) == [("nut", 1), ("tea", 5)]
+    assert told[2:] == [{"item": "tea", "total": 1200}]
+
+
 def test_flink(engine: Engine, broker: Broker) -> None:
     produce(broker.bootstrap, create_topic(broker.bootstrap, "guide_orders"), [(None, '{"item": "tea", "amount": 12}')])
     addresses = {"localhost:9092": broker.bootstrap, "'orders'": "'guide_orders'"}

@@ -81,6 +81,7 @@ def test_a_broker_that_says_nothing_holds_up_its_own_sink_alone(engine, sinks, b
     assert told(other_broker, "silent_far") == list(range(6))
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_gone_is_asked_beside_the_loop_until_it_is_back(engine, sinks, broker, other_broker):
     other_broker.kill()
     insert(engine, 1)

@@ -73,15 +73,33 @@ class Topics:
                     attempt = Attempt(connection=self._connection, doing=doing)
                     raise translate(told[0] if told else error, attempt) from error
 
-    def partitions(self, topic: str) -> int | None:
-        """How many partitions a topic has; None if there is no such topic."""
-        asked = self.client.describe_topics(TopicCollection([topic]), request_timeout=_ANSWER_SECONDS)[topic]
+    def partitions(self, topic: str, *rights: str) -> int | None:
+        """How many partitions a topic has; None if there is no such topic.
+
+        `rights`: what we are going to do with it, e.g. Read.  Raises if a broker that knows says that we may not: much
+        later, when something is written, it would not say to which topic.
+        """
+        asked = self.client.describe_topics(
+            TopicCollection([topic]), include_authorized_operations=bool(rights), request_timeout=_ANSWER_SECONDS
+        )[topic]
         try:
-            return len(asked.result().partitions)
+            found = asked.result()
         except KafkaException as error:
             if reason(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 return None
-            raise self._failure(error, f'looking for topic "{topic}"', topic, "Describe") from error
+            operation = " and ".join(rights) or "Describe"
+            raise self._failure(error, f'looking for topic "{topic}"', topic, operation) from error
+        granted = {operation.name.lower() for operation in found.authorized_operations or ()}
+        missing = [right for right in rights if right.lower() not in granted and "all" not in granted]
+        if granted and missing:
+            raise self._not_granted(topic, " and ".join(missing))
+        return len(found.partitions)
+
+    def _not_granted(self, topic: str, operation: str) -> TailraceError:
+        attempt = Attempt(
+            connection=self._connection, doing=f'looking for topic "{topic}"', topic=topic, operation=operation
+        )
+        return translate(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), attempt)
 
     def names(self) -> list[str]:
         """All topics that may be seen."""

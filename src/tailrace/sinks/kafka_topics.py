@@ -26,7 +26,7 @@ _KEPT_FOR_EVER = {
 def ensure_progress_topic(topics: Topics, connection: KafkaConnection) -> None:
     """Makes the progress topic if it is missing, and checks it: one partition, compacted, nothing else."""
     topic = connection.progress_topic
-    partitions = topics.partitions(topic)
+    partitions = topics.partitions(topic, "Read", "Write")
     if partitions is None:
         factor = connection.progress_topic_replication_factor or ASK_THE_BROKER
         layout = TopicLayout(partitions=1, replication_factor=factor, config=_KEPT_FOR_EVER)
@@ -44,7 +44,7 @@ def _check_policy(topics: Topics, topic: str) -> None:
     try:
         policy = topics.config(topic).get("cleanup.policy", "compact")
     except SqlError as error:  # the right to look is not among those a sink needs
-        log.warning("settings of the progress topic not checked topic=%s reason=%s", topic, error.detail)
+        log.info("settings of the progress topic not checked topic=%s reason=%s", topic, error.detail)
         return
     if policy != "compact":
         raise SqlError(
@@ -57,7 +57,7 @@ def _check_policy(topics: Topics, topic: str) -> None:
 
 def count_partitions(topics: Topics, sink: KafkaSinkDefinition, *, may_create: bool) -> int:
     """How many partitions the data topic has.  Makes it if it is missing and may be made."""
-    partitions = topics.partitions(sink.topic)
+    partitions = topics.partitions(sink.topic, "Write")
     if partitions is None and may_create:
         partitions = topics.create(sink.topic, sink.topic_layout)
     if partitions is None:
