@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time as clock
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from tailrace.server.listener import Server
 from tailrace.ticks.loop import Pace
 
 _names = itertools.count(1)
+_PATIENCE = 60.0
 Row = tuple[Any, ...]
 
 
@@ -55,10 +57,12 @@ def fetched(connection: psycopg.Connection, what: str = "ALL", timeout: str = "2
 
 
 def some(connection: psycopg.Connection, count: int) -> list[Row]:
-    """Exactly so many rows, however long they take to come."""
+    """Exactly so many rows, once they are there."""
     rows: list[Row] = []
+    deadline = clock.monotonic() + _PATIENCE
     while len(rows) < count:
-        rows += connection.execute(f"FETCH {count - len(rows)} c".encode()).fetchall()
+        rows += fetched(connection, str(count - len(rows)), "1s")
+        assert clock.monotonic() < deadline, rows
     return rows
 
 
@@ -89,7 +93,9 @@ def test_rows_after_a_time_are_sent_once_and_none_is_missed(connection: Any, wri
         assert some(connection, 1)[0][1], "the first row says where it begins"
         writer.execute(f"INSERT INTO {table} VALUES ({100 + round}, 'while it listens')")
         pending: list[Row] = []
+        deadline = clock.monotonic() + _PATIENCE
         while 100 + round not in state:
+            assert clock.monotonic() < deadline, state
             for time, progressed, diff, k, v in some(connection, 1):
                 if not progressed:
                     pending.append((diff, k, v))
@@ -271,7 +277,9 @@ def test_system_relations_are_followed_too(connection: Any, writer: Any, table: 
     assert progressed
     writer.execute("CREATE TABLE followed1 (k int)")
     seen: list[Row] = []
+    deadline = clock.monotonic() + _PATIENCE
     while len(seen) < 2:
+        assert clock.monotonic() < deadline, seen
         rows = some(connection, 1)
         seen += [row for row in rows if not row[1]]
         if len(seen) == 1:
