@@ -1,4 +1,5 @@
-"""The jars Tailrace runs on: Spark's connectors, the local Kafka broker, the local schema registry.
+"""The jars Tailrace runs on: Spark's connectors, the local Kafka broker, the local schema registry; and a JDBC driver
+that the tests come with.
 
 `jars.lock` beside this file names every file of each set by its Maven coordinates and its SHA-256.  A set is
 fetched on first use by the Ivy that PySpark ships, into a cache directory of the user; from then on nothing
@@ -94,6 +95,7 @@ ROOTS = {
         Jar("com.github.ben-manes.caffeine", "caffeine", "2.9.3"),
         Jar("org.xerial", "sqlite-jdbc", "3.50.3.0"),
     ),
+    "jdbc": (Jar("org.postgresql", "postgresql", "42.7.11"),),
 }
 
 # Spark has these on its class path already, and some do not resolve completely.
@@ -131,6 +133,11 @@ def iceberg_rest_classpath() -> str:
     """The class path that Iceberg's REST catalog runs on, Spark's own jars last.  Fetches it the first time."""
     jars = sorted(_fetched("iceberg-rest").glob("*.jar"))
     return os.pathsep.join([*map(str, jars), str(_jars_of_spark() / "*")])
+
+
+def jdbc_driver() -> Path:
+    """PostgreSQL's own JDBC driver, as the client that it is.  Fetches it the first time."""
+    return next(_fetched("jdbc").glob("postgresql-*.jar"))
 
 
 def cache_directory() -> Path:

@@ -49,6 +49,26 @@ def test_a_write_is_seen_by_the_next_read(connection: psycopg.Connection) -> Non
     assert connection.execute("SELECT n, total FROM spent").fetchone() == (2, Decimal("15.5"))
 
 
+def test_a_change_takes_parameters_and_names_with_a_table_before_them(connection: psycopg.Connection) -> None:
+    connection.execute("INSERT INTO bids VALUES (20, 1, 'a'), (21, 2, 'b')")
+    update = "UPDATE bids SET price = %s, note = bids.note || %s WHERE bids.item = %s"
+    assert connection.execute(update, (Decimal("7.5"), "!", 20)).rowcount == 1
+    assert connection.execute("UPDATE bids AS b SET note = NULL WHERE b.item = %s;", (21,)).rowcount == 1
+    found = connection.execute("SELECT price, note FROM bids WHERE item >= %s ORDER BY item", (20,)).fetchall()
+    assert found == [(Decimal("7.5"), "a!"), (Decimal(2), None)]
+    assert connection.execute("DELETE FROM bids b WHERE b.item = ANY(%s)", ([20, 21],)).rowcount == 2
+
+
+def test_returning_tells_what_went_in(connection: psycopg.Connection) -> None:
+    insert = "INSERT INTO bids VALUES (%s, 2.5, 'r'), (31, NULL, NULL) RETURNING item, price * 2 AS twice, bids.note"
+    cursor = connection.execute(insert, (30,))
+    assert [column.name for column in cursor.description or ()] == ["item", "twice", "note"]
+    assert sorted(cursor.fetchall()) == [(30, Decimal(5), "r"), (31, None, None)]
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        connection.execute("INSERT INTO bids (item) VALUES (32) RETURNING 1 / (item - 32)")
+    assert connection.execute("DELETE FROM bids WHERE item >= 30").rowcount == 2, "what cannot be told does not go in"
+
+
 def test_an_error_has_everything_a_person_needs(connection: psycopg.Connection) -> None:
     with pytest.raises(psycopg.errors.UndefinedColumn) as caught:
         connection.execute("SELECT itm FROM bids")

@@ -19,9 +19,10 @@ _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Style:
-    is_csv: bool
-    delimiter: str
-    null: str
+    is_csv: bool = False
+    is_binary: bool = False
+    delimiter: str = "\t"
+    null: str = "\\N"
     quote: str = '"'
     escape: str = '"'
     header: bool = False

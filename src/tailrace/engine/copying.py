@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tailrace.catalog.items import Item
 from tailrace.engine import dml
+from tailrace.engine.copy_binary import columns_of_binary
 from tailrace.engine.copy_lines import Style, columns_of_csv, columns_of_text
 from tailrace.engine.rows import arrow_schema
 from tailrace.errors import DuplicateColumn, InvalidOption, NotSupported, SqlError, UnknownColumn
@@ -23,6 +24,7 @@ from tailrace.sql.options import Option
 from tailrace.statements.contract import Result
 from tailrace.ticks.cluster import explain
 from tailrace.types.core import TEXT, Char, Column, Varchar
+from tailrace.types.postgres import oid_of
 from tailrace.types.spark import ddl
 
 if TYPE_CHECKING:
@@ -70,9 +72,12 @@ def _style(statement: CopyFrom) -> Style:
     from tailrace.statements import copy
 
     format, options = statement.format or "text", statement.options
-    if format not in ("text", "csv"):
+    if format not in _OUT:
         raise NotSupported(f"COPY FROM with FORMAT {format.upper()} not yet supported")
     is_csv = format == "csv"
+    if format == "binary":
+        _refuse_styles(statement)
+        return Style(is_binary=True)
     csv_only: tuple[Option[Any], ...] = (copy.QUOTE, copy.ESCAPE, copy.HEADER)
     for option in csv_only:
         if options.has(option) and not is_csv:
@@ -100,6 +105,17 @@ def _style(statement: CopyFrom) -> Style:
     return style
 
 
+def _refuse_styles(statement: CopyFrom) -> None:
+    """Binary data have no delimiters and no quotes."""
+    from tailrace.statements import copy
+
+    styles: tuple[Option[Any], ...] = (copy.DELIMITER, copy.NULL, copy.QUOTE, copy.ESCAPE, copy.HEADER)
+    for option in styles:
+        if statement.options.has(option):
+            message = f"cannot specify {option.name} in BINARY mode"
+            raise InvalidOption(message, position=statement.options.position(option))
+
+
 def _given(value: str | None, default: str) -> str:
     return default if value is None else value
 
@@ -118,19 +134,30 @@ class Incoming:
     def columns(self) -> int:
         return len(self.names)
 
+    @property
+    def is_binary(self) -> bool:
+        return self.style.is_binary
+
     def write(self, data: bytes) -> None:
         self._data += data
         if len(self._data) > _MOST_BYTES:
             raise SqlError("COPY data of more than 1 GB not yet supported", sqlstate="54000")
 
     def finish(self) -> int:
+        texts = self._texts()
+        return dml.insert_rows(self.session, self.table, self._rows(texts)) if texts.num_rows else 0
+
+    def _texts(self) -> pa.Table:
+        """The data as texts, under the names of their columns."""
+        if self.style.is_binary:
+            types = {column.name: column.type for column in self.table.schema or ()}
+            return columns_of_binary(bytes(self._data), {name: oid_of(types[name]) for name in self.names})
         try:
             text = bytes(self._data).decode()
         except UnicodeDecodeError:
             raise SqlError('invalid byte sequence for encoding "UTF8"', sqlstate="22021") from None
         read = columns_of_csv if self.style.is_csv else columns_of_text
-        texts = read(text, self.names, self.style)
-        return dml.insert_rows(self.session, self.table, self._rows(texts)) if texts.num_rows else 0
+        return read(text, self.names, self.style)
 
     def _rows(self, texts: pa.Table) -> pa.Table:
         """Each text as a value of its column.  Runs one Spark job."""

@@ -88,7 +88,10 @@ def fetch(session: EngineSession, statement: Fetch) -> Result:
     """Without a time limit: waits for at least one row, then gives what is there."""
     cursor = get(session, statement)
     limit = None if statement.timeout is None else statement.timeout.length.total_seconds()
-    return Result(tag="FETCH {rows}", columns=cursor.columns, rows=_rows(session, cursor, statement.count, limit))
+    rows = _rows(session, cursor, statement.count, limit)
+    if statement.skips:
+        return Result(tag=f"MOVE {sum(batch.num_rows for batch in rows)}")
+    return Result(tag="FETCH {rows}", columns=cursor.columns, rows=rows)
 
 
 def _rows(

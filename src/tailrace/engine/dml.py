@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.catalog.items import Item
-from tailrace.engine import flink_tables, queries
+from tailrace.engine import flink_tables, queries, returning
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.context import Arguments
-from tailrace.engine.define import scan_of
 from tailrace.engine.privileges import require
 from tailrace.engine.rows import arrow_schema
 from tailrace.errors import NotNullViolation, NotSupported, SqlError, UnknownColumn
 from tailrace.plan.bind import BoundQuery, assign, bind_scalar
+from tailrace.plan.context import refs
 from tailrace.plan.expressions import Expression, Literal, Ref
-from tailrace.plan.nodes import Filter, Node, Project
-from tailrace.plan.parse import parse_expression
+from tailrace.plan.nodes import Node, Project
+from tailrace.plan.parse import parse_expression, parse_query
 from tailrace.plan.temporal import refuse_in_writes
 from tailrace.plan.walk import scans
 from tailrace.sql.names import Name, QueryText
-from tailrace.types.core import BIGINT, BOOLEAN, Column, SqlType
+from tailrace.sql.unparse import quote_ident
+from tailrace.types.core import BIGINT, Column, SqlType
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
     from tailrace.statements.delete import Delete
     from tailrace.statements.insert import Insert
-    from tailrace.statements.update import Update
+    from tailrace.statements.update import Assignment, Update
 
 
 def plan_insert(
@@ -87,15 +89,37 @@ def changeable(session: EngineSession, name: Name, verb: str) -> Item:
     return table
 
 
-def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> int:
+@dataclass(kw_only=True, slots=True)
+class Inserted:
+    """How many rows, and what RETURNING says of them."""
+
+    count: int = 0
+    returned: pa.Table | None = None
+
+
+def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> Inserted:
     table = changeable(session, statement.table, "INSERT")
-    bound = plan_insert(session, statement, [type for type, _ in arguments])
+    types = [type for type, _ in arguments]
+    bound = plan_insert(session, statement, types)
+    wanted = returning.plan(session, statement, table, types)
     wait_until_filled(session.engine, bound.node)
     if scans(bound.node):
         session.refuse_in_transaction("INSERT ... SELECT")
+    inserted = Inserted()
+
+    def new() -> pa.Table:
+        rows = queries.collect(session, bound, arguments)
+        weighted = _weighted(table, rows, 1)
+        if wanted is not None:
+            columns = weighted.select(range(len(table.schema or ())))
+            inserted.returned = returning.answer(session, wanted, table, columns, arguments)
+        return weighted
+
     if session.transaction is not None:
-        return _hold(session, table, bound, arguments)
-    return _change(session, table, lambda: _weighted(table, queries.collect(session, bound, arguments), 1))
+        inserted.count = _hold(session, table, new)
+    else:
+        inserted.count = _change(session, table, new)
+    return inserted
 
 
 def insert_rows(session: EngineSession, table: Item, rows: pa.Table) -> int:
@@ -109,11 +133,11 @@ def insert_rows(session: EngineSession, table: Item, rows: pa.Table) -> int:
     return int(rows.num_rows)
 
 
-def _hold(session: EngineSession, table: Item, bound: BoundQuery, arguments: Arguments) -> int:
+def _hold(session: EngineSession, table: Item, make: Callable[[], pa.Table]) -> int:
     """Rows for the end of the transaction: only such as do not depend on what is there then."""
     session.admit("write")
     assert session.transaction is not None
-    rows = _weighted(table, queries.collect(session, bound, arguments), 1)
+    rows = make()
     _check_not_null(table, rows)
     session.transaction.insert(table.id, rows)
     return int(rows.num_rows)
@@ -124,18 +148,26 @@ def new_rows(session: EngineSession, table: Item, statement: Insert, weight: int
     return _weighted(table, queries.collect(session, plan_insert(session, statement), ()), weight)
 
 
+def plan_delete(
+    session: EngineSession, statement: Delete, parameters: Sequence[SqlType | None] = ()
+) -> BoundQuery:
+    """The query of the rows that go."""
+    table = changeable(session, statement.table, "DELETE")
+    return _writable(_bound(session, table, statement, parameters))
+
+
 def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> int:
     session.refuse_in_transaction("DELETE")
     table = changeable(session, statement.table, "DELETE")
-    rows = _selected(session, table, statement.where)
-    bound = _whole(rows)
+    bound = plan_delete(session, statement, [type for type, _ in arguments])
     wait_until_filled(session.engine, bound.node)
     return _change(session, table, lambda: _weighted(table, queries.collect(session, bound, arguments), -1))
 
 
-def update(session: EngineSession, statement: Update, arguments: Arguments) -> int:
-    """The rows of the condition leave as they were and come back as they are set, at the same tick."""
-    session.refuse_in_transaction("UPDATE")
+def plan_update(
+    session: EngineSession, statement: Update, parameters: Sequence[SqlType | None] = ()
+) -> BoundQuery:
+    """The query of the rows that change: all columns as they were, then all as they are set."""
     table = changeable(session, statement.table, "UPDATE")
     assert table.schema is not None
     changed = {each.column: each for each in statement.assignments}
@@ -143,43 +175,58 @@ def update(session: EngineSession, statement: Update, arguments: Arguments) -> i
         if each.column not in [column.name for column in table.schema]:
             message = f'column "{each.column}" of relation "{table.name.item}" does not exist'
             raise UnknownColumn(message, position=each.position)
-    rows = _selected(session, table, statement.where)
-    old = _refs(table)
-    new = tuple(
-        assign(_scalar(session, table, changed[c.name].value), c.type) if c.name in changed else ref
-        for c, ref in zip(table.schema, old, strict=True)
-    )
-    names = tuple(f"c{i}" for i in range(2 * len(old)))
-    bound = _whole(Project(input=rows, expressions=(*old, *new), names=names))
+    bound = _bound(session, table, statement, parameters, changed)
+    count = len(table.schema)
+    values = refs(bound.node)
+    new = (assign(value, column.type) for value, column in zip(values[count:], table.schema, strict=True))
+    names = tuple(f"c{i}" for i in range(2 * count))
+    return _writable(replace(bound, node=Project(input=bound.node, expressions=(*values[:count], *new), names=names)))
+
+
+def update(session: EngineSession, statement: Update, arguments: Arguments) -> int:
+    """The rows of the condition leave as they were and come back as they are set, at the same tick."""
+    session.refuse_in_transaction("UPDATE")
+    table = changeable(session, statement.table, "UPDATE")
+    bound = plan_update(session, statement, [type for type, _ in arguments])
     wait_until_filled(session.engine, bound.node)
+    count = len(table.schema or ())
 
     def both() -> pa.Table:
         found = queries.collect(session, bound, arguments)
-        before, after = found.select(names[: len(old)]), found.select(names[len(old) :])
+        before, after = found.select(range(count)), found.select(range(count, 2 * count))
         return pa.concat_tables([_weighted(table, before, -1), _weighted(table, after, 1)])
 
     return _change(session, table, both)
 
 
-def _selected(session: EngineSession, table: Item, where: QueryText | None) -> Node:
-    scan = scan_of(table)
-    if where is None:
-        return scan
-    return Filter(input=scan, predicate=assign(_scalar(session, table, where), BOOLEAN))
-
-
-def _scalar(session: EngineSession, table: Item, text: QueryText) -> Expression:
+def _bound(
+    session: EngineSession,
+    table: Item,
+    statement: Update | Delete,
+    parameters: Sequence[SqlType | None],
+    changed: Mapping[str, Assignment] | None = None,
+) -> BoundQuery:
+    """SELECT the table's columns, and again as they are `changed`, FROM the table WHERE the condition."""
     assert table.schema is not None
-    return bind_scalar(parse_expression(text.text, text.start), table.schema, session.engine.catalog)
+    alias = quote_ident(statement.alias or table.name.item)
+    columns = [f"{alias}.{quote_ident(column.name)}" for column in table.schema]
+    place = ".".join(map(quote_ident, (table.name.database, table.name.schema, table.name.item)))
+    tree = parse_query(f"SELECT {', '.join(columns)} FROM {place} AS {alias}")
+    types = [column.type for column in table.schema]
+    if changed is not None:
+        values = (changed[c.name].value if c.name in changed else None for c in table.schema)
+        kept = [parse_expression(column) for column in columns]
+        new = [kept[i] if v is None else parse_expression(v.text, v.start) for i, v in enumerate(values)]
+        tree.set("expressions", [*tree.expressions, *new])
+        types += types
+    if statement.where is not None:
+        tree.set("where", parse_expression(statement.where.text, statement.where.start))
+    return session.bind_change(tree, table, parameters, types)
 
 
-def _refs(table: Item) -> tuple[Ref, ...]:
-    return tuple(Ref(index=i, type=c.type, nullable=c.nullable) for i, c in enumerate(table.schema or ()))
-
-
-def _whole(node: Node) -> BoundQuery:
-    refuse_in_writes(node)
-    return BoundQuery(node=node, order_by=(), parameters=(), volatile=(), visible=len(node.schema))
+def _writable(bound: BoundQuery) -> BoundQuery:
+    refuse_in_writes(bound.node)
+    return bound
 
 
 def _change(session: EngineSession, table: Item, make: Callable[[], pa.Table]) -> int:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from sqlglot import exp
 
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
@@ -19,7 +20,7 @@ from tailrace.engine import asking, auditing, dialects, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables, seconds
-from tailrace.errors import DuplicateObject, NotSupported, SqlError, WrongObjectType
+from tailrace.errors import DuplicateObject, NotSupported, SqlError, SyntaxFailure, WrongObjectType
 from tailrace.plan.bind import BoundQuery, bind_query
 from tailrace.plan.names import Relation
 from tailrace.plan.nodes import Node
@@ -31,7 +32,7 @@ from tailrace.sql.parser import Parser, split
 from tailrace.sql.unparse import Printer
 from tailrace.statements.contract import Notice, Prepared, Result
 from tailrace.statements.registry import parse_statement
-from tailrace.types.core import SqlType
+from tailrace.types.core import Schema, SqlType
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -42,14 +43,17 @@ _WATCH_SECONDS = 0.2
 class Recorder:
     """The catalog as the binder sees it, with a note of what it asked for."""
 
-    def __init__(self, catalog: Catalog, session: EngineSession) -> None:
+    def __init__(self, catalog: Catalog, session: EngineSession, *, free: frozenset[str] = frozenset()) -> None:
+        """`free`: what takes no privilege to read, because it takes another one."""
         self._catalog = catalog
         self._session = session
+        self._free = free
         self.used: set[str] = set()
 
     def relation(self, parts: tuple[str, ...], position: int | None) -> Relation:
         found = self._catalog.relation(parts, position)
-        privileges.require(self._session, "SELECT", self._catalog.items[found.id])
+        if found.id not in self._free:
+            privileges.require(self._session, "SELECT", self._catalog.items[found.id])
         self.used.add(found.id)
         return found
 
@@ -87,9 +91,12 @@ class EngineSession:
         return [statement.text for statement in split(text)]
 
     def prepare(self, text: str, parameters: Sequence[SqlType | None] = ()) -> Prepared:
-        if not self.split(text):
+        found = split(text)
+        if not found:
             return Prepared(text=text, statement=None, parameters=(), columns=None)
-        statement = parse_statement(text)
+        if len(found) > 1:
+            raise SyntaxFailure("cannot insert multiple commands into a prepared statement")
+        statement = parse_statement(found[0].text, found[0].start)
         dialects.check(self, statement, text)
         describe = getattr(_module_of(statement), "describe", None)
         if describe is None:
@@ -133,6 +140,13 @@ class EngineSession:
 
     def reported(self) -> dict[str, str]:
         return self.variables.reported()
+
+    def idle_limit(self) -> float:
+        return seconds(self.variables.get("idle_in_transaction_session_timeout"))
+
+    def cursor(self, name: str) -> Schema | None:
+        cursors = {} if self.transaction is None else self.transaction.cursors
+        return cursors[name].columns if name in cursors else None
 
     def close(self) -> None:
         self.cancel()
@@ -240,6 +254,13 @@ class EngineSession:
         bound = bind_query(tree, recorder, parameters, targets=targets)
         self._used = frozenset(recorder.used)
         return bound
+
+    def bind_change(
+        self, tree: exp.Expr, table: Item, parameters: Sequence[SqlType | None], targets: Sequence[SqlType]
+    ) -> BoundQuery:
+        """The plan of the rows that UPDATE or DELETE changes; what it reads beside `table` takes a privilege."""
+        names = Recorder(self.engine.catalog, self, free=frozenset({table.id}))
+        return bind_query(tree, names, parameters, targets=targets)
 
     def used(self) -> frozenset[str]:
         """Ids of the relations that the query bound last mentions, views included."""

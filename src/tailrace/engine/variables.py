@@ -39,6 +39,7 @@ VARIABLES = (
     Variable(name="integer_datetimes", default="on", reported="integer_datetimes", read_only=True),
     Variable(name="intervalstyle", default="postgres", reported="IntervalStyle", only=("postgres",)),
     Variable(name="is_superuser", default="on", reported="is_superuser", read_only=True),
+    Variable(name="max_index_keys", default="32", read_only=True),
     Variable(name="max_identifier_length", default="255", read_only=True),
     Variable(name="max_query_result_size", default="1GB"),
     Variable(name="mz_version", default=f"v{VERSION} (tailrace)", read_only=True),

@@ -18,6 +18,7 @@ from tailrace.plan.context import Context, Place, refs
 from tailrace.plan.decorrelate import lateral_join
 from tailrace.plan.expressions import Expression, JoinKind, Ref
 from tailrace.plan.functions.aggregates import aggregate_candidates
+from tailrace.plan.functions.catalog import RELATIONS
 from tailrace.plan.functions.registry import candidates
 from tailrace.plan.functions.tables import ORDINALITY, table_candidates
 from tailrace.plan.names import Relation
@@ -56,7 +57,7 @@ class FromBinder:
         self, item: exp.Expr, left: Source | None, kind: JoinKind, condition: exp.Join | None
     ) -> Source:
         """One item of FROM, joined to what stands left of it."""
-        if isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous):
+        if isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous) and item.this.name not in RELATIONS:
             return self._function(item, left, kind, condition)
         if item.args.get("lateral") and left is not None:
             return self._lateral(item, left, kind, condition)
@@ -103,6 +104,8 @@ class FromBinder:
 
     def _relation(self, table: exp.Table) -> Source:
         parts = tuple(part.name for part in table.parts)
+        if isinstance(table.this, exp.Anonymous):
+            parts = ("pg_catalog", table.this.name)
         alias = table.args.get("alias")
         if len(parts) == 1 and parts[0] in self.place.ctes:
             node = self.place.ctes[parts[0]]

@@ -11,12 +11,12 @@ from tailrace.plan.bind_contract import Binder
 from tailrace.plan.build import call, canonical, conjunction, disjunction, is_null, negation
 from tailrace.plan.coercion import INTEGERS, common_type, family
 from tailrace.plan.context import refs
-from tailrace.plan.expressions import AggregateCall, Case, Expression, InSubquery, Literal, ScalarSubquery
+from tailrace.plan.expressions import AggregateCall, Call, Case, Expression, InSubquery, Literal, ScalarSubquery
 from tailrace.plan.functions.aggregates import aggregate_candidates
 from tailrace.plan.functions.entry import is_generic
 from tailrace.plan.functions.nested import FIELD
 from tailrace.plan.functions.operators import IN, NOT_DISTINCT
-from tailrace.plan.functions.registry import candidates
+from tailrace.plan.functions.registry import by_id, candidates
 from tailrace.plan.functions.resolve import resolve
 from tailrace.plan.nodes import Aggregate, Node
 from tailrace.plan.syntax.queries import is_query
@@ -30,6 +30,7 @@ from tailrace.types.core import (
     JSONB,
     MZ_TIMESTAMP,
     NUMERIC,
+    OID,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -42,6 +43,12 @@ from tailrace.types.core import (
 _COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 _TIMES = (*INTEGERS, NUMERIC, DATE, TIMESTAMP, TIMESTAMPTZ)
 _ARITHMETIC = frozenset("+-*/%^")
+
+
+def _unnamed(operand: Expression) -> Expression:
+    """`oid::regtype`, which is a name to people, as the number that it is to an operator."""
+    is_name = isinstance(operand, Call) and by_id(operand.function).name.startswith("name of ")
+    return operand.arguments[0] if isinstance(operand, Call) and is_name else operand
 
 
 def _is_open(operand: Expression) -> bool:
@@ -65,6 +72,8 @@ class Operators(Binder):
             return special
         if symbol in _COMPARISONS and MZ_TIMESTAMP in (o.type for o in operands):
             operands = [self._as_tick(o) for o in operands]
+        if symbol in _COMPARISONS and OID in (o.type for o in operands):
+            operands = [_unnamed(o) for o in operands]
         if symbol in _ARITHMETIC and len(operands) == 2 and all(_is_open(o) for o in operands):
             raise UnknownFunction(
                 f"operator is not unique: unknown {symbol} unknown",

@@ -23,7 +23,7 @@ from tailrace.server.framing import Framer
 from tailrace.server.handshake import Handshake
 from tailrace.server.intake import Intake
 from tailrace.server.messages import Authentication, BackendKeyData, Message, RowBlock, encode
-from tailrace.server.reports import ShuttingDown, error_response
+from tailrace.server.reports import IdleInTransaction, ShuttingDown, error_response
 from tailrace.server.session import WireSession
 from tailrace.server.startup import StartupInfo, apply_settings
 from tailrace.server.workers import Workers, in_worker
@@ -67,6 +67,7 @@ class Connection:
         self._call: asyncio.Task[Any] | None = None
         self._interrupting: asyncio.Task[None] | None = None
         self._is_stopping = False
+        self._idle_limit: float | None = None
         writer.transport.set_write_buffer_limits(high=_BUFFER)
 
     async def serve(self) -> None:
@@ -117,7 +118,15 @@ class Connection:
             elif self._intake.gone.done():
                 return
             else:
-                await self._intake.more()
+                await self._more(self._intake)
+
+    async def _more(self, intake: Intake) -> None:
+        """Waits for the client's next word."""
+        try:
+            async with asyncio.timeout(self._idle_limit):
+                await intake.more()
+        except TimeoutError:
+            raise IdleInTransaction from None
 
     async def _open(self, startup: StartupInfo) -> WireSession:
         def open_session() -> WireSession:
@@ -151,6 +160,7 @@ class Connection:
             self._writer.writelines(pieces)
             await self._writer.drain()
         self._replies = None
+        self._idle_limit = await self._in_worker(session.idle_limit) if session.is_in_block else None
 
     async def _in_worker(self, call: Callable[[], T]) -> T:
         """Its result.  For a client that has gone, or only half-closed its socket, we do not wait long."""

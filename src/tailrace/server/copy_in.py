@@ -58,4 +58,5 @@ class Copying:
 
 
 def response(target: CopyIn) -> wire.CopyInResponse:
-    return wire.CopyInResponse(bytes([wire.TEXT]), (wire.TEXT,) * target.columns)
+    format = wire.BINARY if target.is_binary else wire.TEXT
+    return wire.CopyInResponse(bytes([format]), (format,) * target.columns)

@@ -106,6 +106,9 @@ class Portals:
         except KeyError:
             raise UnknownCursor(f'portal "{name}" does not exist') from None
 
+    def has(self, name: str) -> bool:
+        return name in self._by_name
+
     def close(self, name: str) -> None:
         if portal := self._by_name.pop(name, None):
             portal.close()

@@ -34,6 +34,13 @@ class ShuttingDown(TailraceError):
         super().__init__("terminating connection due to administrator command")
 
 
+class IdleInTransaction(TailraceError):
+    sqlstate = "25P03"
+
+    def __init__(self) -> None:
+        super().__init__("terminating connection due to idle-in-transaction timeout")
+
+
 def error_response(error: Exception, *, severity: str = "ERROR", offset: int = 0) -> ErrorResponse:
     """`offset` counts the characters before the statement in the text that the client sent."""
     if not isinstance(error, TailraceError) or isinstance(error, InternalError):

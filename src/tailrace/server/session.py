@@ -22,6 +22,7 @@ from tailrace.server.reports import error_response, is_wanted, notice_response
 from tailrace.server.rows import row_description
 from tailrace.server.transaction import IDLE, Transaction
 from tailrace.statements.contract import Notice, Result, Session
+from tailrace.types.core import Schema
 
 
 class WireSession:
@@ -38,6 +39,15 @@ class WireSession:
         self._skipping = False
         self._copying: Copying | None = None
         self._offset = 0  # of the statement that runs, in the text of its Query message
+
+    @property
+    def is_in_block(self) -> bool:
+        """A transaction is open, also one that has failed, and waits for a statement."""
+        return self._transaction.status != IDLE and self._copying is None
+
+    def idle_limit(self) -> float | None:
+        """Seconds that the client of an open transaction may be silent.  None: as long as it likes."""
+        return self.engine.idle_limit() or None
 
     def greet(self, notices: list[Notice]) -> Iterator[Message]:
         """What a new client is told: the variables, and what went wrong with the settings it brought."""
@@ -189,9 +199,16 @@ class WireSession:
             columns = statement.prepared.columns
             formats: tuple[int, ...] = (wire.TEXT,) * len(columns or ())
         else:
-            portal = self._portals.get(name)
-            columns, formats = portal.prepared.columns, portal.formats
+            columns, formats = self._described_portal(name)
         yield wire.NoData() if columns is None else row_description(columns, formats)
+
+    def _described_portal(self, name: str) -> tuple[Schema | None, tuple[int, ...]]:
+        """Of a portal, or of a cursor: to PostgreSQL, and so to drivers, they are one."""
+        declared = None if self._portals.has(name) else self.engine.cursor(name)
+        if declared is not None:
+            return declared, (wire.TEXT,) * len(declared)
+        portal = self._portals.get(name)
+        return portal.prepared.columns, portal.formats
 
     def _execute(self, name: str, most: int | None) -> Answer:
         portal = self._portals.get(name)

@@ -33,6 +33,10 @@ class CopyIn(Protocol):
     def columns(self) -> int:
         """How many a row has."""
 
+    @property
+    def is_binary(self) -> bool:
+        """Whether the data are PostgreSQL's binary format, else lines of text."""
+
     def write(self, data: bytes) -> None: ...
 
     def finish(self) -> int:
@@ -100,5 +104,11 @@ class Session(Protocol):
 
     def reported(self) -> dict[str, str]:
         """The variables that clients are told of (ParameterStatus), with PostgreSQL's spelling of their names."""
+
+    def idle_limit(self) -> float:
+        """So many seconds a transaction may wait for its client's next word; 0: as long as it likes."""
+
+    def cursor(self, name: str) -> Schema | None:
+        """The columns of a cursor that DECLARE has made.  None: there is no such cursor."""
 
     def close(self) -> None: ...

@@ -20,7 +20,7 @@ from tailrace.statements.select import Select
 from tailrace.statements.subscribe import Subscribe
 from tailrace.types.core import Schema, SqlType
 
-STARTS = (("DECLARE",), ("FETCH",), ("CLOSE",))
+STARTS = (("DECLARE",), ("FETCH",), ("MOVE",), ("CLOSE",))
 
 TIMEOUT = Option("TIMEOUT", INTERVAL, doc="How long to wait for rows.")
 
@@ -39,6 +39,7 @@ class Fetch:
     cursor: str
     count: int | None = 1
     timeout: Duration | None = None
+    skips: bool = False  # MOVE: the rows are passed over
     position: int | None = field(default=None, compare=False)
 
 
@@ -54,11 +55,11 @@ Cursor: TypeAlias = Declare | Fetch | Close
 
 
 def parse(p: Parser) -> Cursor:
-    verb = p.keyword("DECLARE", "FETCH", "CLOSE")
+    verb = p.keyword("DECLARE", "FETCH", "MOVE", "CLOSE")
     if verb == "DECLARE":
         return _declare(p)
-    if verb == "FETCH":
-        return _fetch(p)
+    if verb in ("FETCH", "MOVE"):
+        return _fetch(p, skips=verb == "MOVE")
     position = p.position
     return Close(cursor=None if p.accept("ALL") else p.identifier("cursor name"), position=position)
 
@@ -75,7 +76,7 @@ def _declare(p: Parser) -> Declare:
     return Declare(cursor=cursor, statement=statement, position=position)
 
 
-def _fetch(p: Parser) -> Fetch:
+def _fetch(p: Parser, *, skips: bool) -> Fetch:
     count: int | None = 1
     p.accept("FORWARD")
     if p.accept("ALL"):
@@ -86,7 +87,7 @@ def _fetch(p: Parser) -> Fetch:
     position = p.position
     cursor = p.identifier("cursor name")
     options = parse_options(p, (TIMEOUT,)) if p.accept("WITH") else Options()
-    return Fetch(cursor=cursor, count=count, timeout=options.get(TIMEOUT), position=position)
+    return Fetch(cursor=cursor, count=count, timeout=options.get(TIMEOUT), skips=skips, position=position)
 
 
 def describe(
@@ -95,7 +96,7 @@ def describe(
     match statement:
         case Declare(statement=Select() as query):
             return select.describe(query, session, parameters)[0], None
-        case Fetch():
+        case Fetch(skips=False):
             return (), cursors.get(session, statement).columns
         case _:
             return (), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tailrace.engine import dml
@@ -10,6 +11,7 @@ from tailrace.errors import NotSupported
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
+from tailrace.types.core import Schema, SqlType
 
 STARTS = (("DELETE",),)
 
@@ -31,6 +33,12 @@ def parse(p: Parser) -> Delete:
     using = p.clause(("WHERE",)) if p.accept("USING") else None
     where = p.rest_as_text("condition") if p.accept("WHERE") else None
     return Delete(table=table, alias=alias, using=using, where=where)
+
+
+def describe(
+    statement: Delete, session: Session, parameters: Sequence[SqlType | None]
+) -> tuple[tuple[SqlType, ...], Schema | None]:
+    return dml.plan_delete(session, statement, parameters).parameters, None
 
 
 def execute(statement: Delete, session: Session, arguments: Arguments) -> Result:

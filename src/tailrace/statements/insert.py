@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tailrace.catalog.items import Item
-from tailrace.engine import dml, flink_jobs
+from tailrace.engine import dml, flink_jobs, queries, returning
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.define import Identity
 from tailrace.errors import NotSupported
@@ -56,12 +56,12 @@ def parse(p: Parser) -> Insert:
         query=query,
         columns=columns,
         alias=alias,
-        returning=returning(p),
+        returning=_returning(p),
         columns_position=columns_position,
     )
 
 
-def returning(p: Parser) -> QueryText | None:
+def _returning(p: Parser) -> QueryText | None:
     """`[RETURNING expression,…]`."""
     return p.rest_as_text() if p.accept("RETURNING") else None
 
@@ -82,7 +82,9 @@ def describe(
 ) -> tuple[tuple[SqlType, ...], Schema | None]:
     if flink_jobs.is_job(session, statement):
         return (), None
-    return dml.plan_insert(session, statement, parameters).parameters, None
+    types = dml.plan_insert(session, statement, parameters).parameters
+    wanted = returning.plan(session, statement, session.resolve(statement.table, "table"), types)
+    return (types, None) if wanted is None else (wanted.parameters, queries.columns_of(wanted))
 
 
 def define(statement: Insert, session: Session, identity: Identity) -> Item:
@@ -91,9 +93,13 @@ def define(statement: Insert, session: Session, identity: Identity) -> Item:
 
 
 def execute(statement: Insert, session: Session, arguments: Arguments) -> Result:
-    if statement.returning is not None:
-        raise NotSupported("INSERT ... RETURNING not yet supported", position=statement.returning.start + 1)
     if flink_jobs.is_job(session, statement):
+        if statement.returning is not None:
+            raise NotSupported("RETURNING of a job not supported", position=statement.returning.start + 1)
         return flink_jobs.start(session, [statement])
-    count = dml.insert(session, statement, arguments)
-    return Result(tag=f"INSERT 0 {count}")
+    inserted = dml.insert(session, statement, arguments)
+    tag = f"INSERT 0 {inserted.count}"
+    if inserted.returned is None:
+        return Result(tag=tag)
+    _, columns = describe(statement, session, [type for type, _ in arguments])
+    return Result(tag=tag, columns=columns, rows=inserted.returned.to_batches())

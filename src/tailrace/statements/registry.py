@@ -42,6 +42,7 @@ from tailrace.statements import (
     grant,
     insert,
     jobs,
+    listen,
     prepare,
     reset_variable,
     retain_history,
@@ -93,6 +94,7 @@ Statement: TypeAlias = (
     | grant.Change
     | grant.Membership
     | jobs.Jobs
+    | listen.Listen
     | prepare.Prepare
     | prepare.Execute
     | prepare.Deallocate
@@ -157,6 +159,7 @@ MODULES: tuple[StatementModule, ...] = (
     grant,
     insert,
     jobs,
+    listen,
     prepare,
     reset_variable,
     retain_history,

@@ -17,16 +17,19 @@ STARTS = (("SHOW",),)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShowVariable:
-    """`variable` is None for SHOW ALL."""
+    """`variable` is None for SHOW ALL.  `in_standard_words`: asked for as SQL has it, so answered with what SQL has."""
 
     variable: str | None
+    in_standard_words: bool = False
     position: int | None = field(default=None, compare=False)
 
 
 def parse(p: Parser) -> ShowVariable:
     p.expect("SHOW")
     position = p.position
-    return ShowVariable(variable=None if p.accept("ALL") else variable(p), position=position)
+    standard = p.at("TRANSACTION", "ISOLATION", "LEVEL")
+    name = None if p.accept("ALL") else variable(p)
+    return ShowVariable(variable=name, in_standard_words=standard, position=position)
 
 
 def describe(
@@ -43,4 +46,6 @@ def execute(statement: ShowVariable, session: Session, arguments: Arguments) -> 
     if statement.variable is None:
         return Result(tag="SHOW", columns=columns, rows=rows_of(columns, session.variables.all()))
     value = session.variable(statement.variable)
+    if statement.in_standard_words:
+        value = value.removeprefix("strict ")  # drivers know the four levels of SQL
     return Result(tag="SHOW", columns=columns, rows=rows_of(columns, [(value,)]))

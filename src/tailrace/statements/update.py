@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tailrace.engine import dml
@@ -9,6 +10,7 @@ from tailrace.engine.context import Arguments, Session
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
+from tailrace.types.core import Schema, SqlType
 
 STARTS = (("UPDATE",),)
 
@@ -45,6 +47,12 @@ def _assignment(p: Parser) -> Assignment:
     column = p.identifier("column name")
     p.expect("=")
     return Assignment(column=column, value=p.expression(("WHERE",)), position=position)
+
+
+def describe(
+    statement: Update, session: Session, parameters: Sequence[SqlType | None]
+) -> tuple[tuple[SqlType, ...], Schema | None]:
+    return dml.plan_update(session, statement, parameters).parameters, None
 
 
 def execute(statement: Update, session: Session, arguments: Arguments) -> Result:

@@ -255,5 +255,11 @@ class FakeSession:
     def reported(self) -> dict[str, str]:
         return {name: value for name, value in self.variables.items() if name != "client_min_messages"}
 
+    def idle_limit(self) -> float:
+        return float(self.variables.get("idle_limit", 0))
+
+    def cursor(self, name: str) -> Schema | None:
+        return None
+
     def close(self) -> None:
         self.closed.set()

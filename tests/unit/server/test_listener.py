@@ -242,6 +242,18 @@ def test_a_cancel_with_a_wrong_secret_does_nothing(running: Running) -> None:
         assert not running.sessions[0]._cancelled.is_set()
 
 
+def test_a_client_that_forgets_its_transaction_is_turned_out(running: Running) -> None:
+    with running.raw() as client:
+        client.start()
+        running.sessions[0].variables["idle_limit"] = "0.05"
+        assert client.ask("select 1")[-1] == wire.ReadyForQuery(b"I")
+        time.sleep(0.2)
+        assert client.ask("begin")[-1] == wire.ReadyForQuery(b"T"), "outside of one it may wait"
+        assert fatal([client.receive()]) == "25P03"
+        assert client.receive() is None
+    eventually(running.sessions[0].closed.is_set)
+
+
 def test_the_end_is_told_to_idle_and_busy_clients(running: Running) -> None:
     with running.raw() as idle, running.raw() as busy, running.raw() as unborn:
         idle.start()

@@ -10,6 +10,7 @@ from tailrace.engine.system.contract import Rows, SystemTable, table
 from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, item_oid, schema_oid
 from tailrace.engine.system.mz_catalog import definition, function_rows, owner_id, pg_oid
 from tailrace.engine.system.type_rows import BASE_TYPES
+from tailrace.sql.keywords import KEYWORDS, RESERVED
 from tailrace.types.core import ArrayOf, ListOf, SqlType
 from tailrace.types.postgres.oids import length_of, modifier_of, oid_of
 
@@ -24,6 +25,12 @@ CLASS_OIDS |= {"pg_namespace": 2615, "pg_authid": 1260, "pg_attrdef": 2604, "pg_
 """Clients compare `classoid` with `'pg_class'::regclass`; these are PostgreSQL's numbers."""
 
 _ARRAY_IN, _OTHER_IN = 750, 46
+
+
+def _keywords() -> Rows:
+    for word in sorted(KEYWORDS):
+        is_reserved = word in RESERVED
+        yield word.lower(), "R" if is_reserved else "U", "reserved" if is_reserved else "unreserved"
 
 
 def class_oid(item: Item) -> int:
@@ -221,6 +228,7 @@ TABLES: tuple[SystemTable, ...] = (
         " proconfig text[]?, proacl text[]?",
         _functions,
     ),
+    table("pg_catalog.pg_get_keywords", "word text, catcode text, catdesc text", lambda _: _keywords()),
     table(
         "pg_catalog.pg_description", "objoid oid, classoid oid, objsubid integer, description text", _descriptions
     ),

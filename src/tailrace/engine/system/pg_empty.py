@@ -26,7 +26,7 @@ TABLES: tuple[SystemTable, ...] = (
         "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, rngcanonical oid, "
         "rngsubdiff oid",
     ),
-    empty("pg_catalog.pg_am", "oid oid, amname text, amhandler oid, amtype text"),
+    empty("pg_catalog.pg_am", "oid oid, amname text, amhandler oid, amtype text, amcanorder boolean"),
     empty(
         "pg_catalog.pg_depend",
         "classid oid, objid oid, objsubid integer, refclassid oid, refobjid oid, refobjsubid integer, "

@@ -45,6 +45,9 @@ _CONSTANTS = {
 }
 """Always NULL: there are no such things here."""
 
+RELATIONS = ("pg_get_keywords",)
+"""Functions without arguments whose rows are those of a system relation of the same name."""
+
 NULLS = tuple(f"{name}({arguments})" for name, overloads in _CONSTANTS.items() for arguments in overloads)
 
 FUNCTIONS = (

@@ -32,11 +32,16 @@ class Token:
     end: int = 0
 
 
+_DOLLAR = "\ue000"
+"""Stands for the `$` of a parameter: sqlglot takes `$1,$` of `$1,$2` for the tag of a dollar-quoted string."""
+
+
 class _Dialect(Postgres):
     """PostgreSQL's, and Flink's back quotes around names."""
 
     class Tokenizer(Postgres.Tokenizer):
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012  sqlglot's own way to say it
+        SINGLE_TOKENS = {**Postgres.Tokenizer.SINGLE_TOKENS, _DOLLAR: TokenType.PARAMETER}  # noqa: RUF012
 
 
 _STRINGS = {TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING}
@@ -48,14 +53,21 @@ _PUNCTUATION = {
 _JOINED = {("!", "~"), ("!", "~*"), ("!", "~~"), ("!", "~~*"), ("<", "<"), (">", ">"), ("|", "|/")}
 _WORD = re.compile(r"[^\W\d][\w$]*")
 _BASED = re.compile(r"0x(?:_?[0-9a-f])+|0o(?:_?[0-7])+|0b(?:_?[01])+|\d+(?:_\d+)+", re.IGNORECASE)
+_PARAMETER = re.compile(
+    r"""[eE]'(?:[^'\\]++|''|\\.)*+' | '(?:[^']++|'')*+' | "[^"]*+" | `[^`]*+` | --[^\n]*+ | /\*.*?\*/
+      | \$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$ | (?<![\w$])\$(?=\d)""",
+    re.VERBOSE | re.DOTALL,
+)
+"""Quoted pieces and comments, to be passed over, or the `$` of a parameter."""
 
 
 def tokenize(text: str, offset: int = 0) -> list[Token]:
     """The tokens of `text`, which begins `offset` characters inside its statement, and a last one of kind
     `end`.
     """
+    readable = _PARAMETER.sub(lambda found: _DOLLAR if found.group() == "$" else found.group(), text)
     try:
-        raw = _Dialect().tokenize(text)
+        raw = _Dialect().tokenize(readable)
     except TokenError:
         raise _unterminated(text, offset) from None
     tokens = list(_joined(part for token in raw for part in _parts(token, text, offset)))
@@ -93,7 +105,7 @@ def _joined(tokens: Iterator[Token]) -> Iterator[Token]:
     held: Token | None = None
     for token in tokens:
         if held is not None and held.end + 1 == token.position:
-            if held.text == "$" and token.kind == "number":
+            if held.text == _DOLLAR and token.kind == "number":
                 held = Token("parameter", token.text, held.position, token.end)
                 continue
             if held.kind == "number" and _BASED.fullmatch(held.text + token.text):

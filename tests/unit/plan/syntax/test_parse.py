@@ -8,6 +8,7 @@ from sqlglot import exp
 from tailrace.errors import NotSupported, SyntaxFailure
 from tailrace.plan.parse import parse_expression, parse_query, parse_type
 from tailrace.plan.syntax.expressions import position_of
+from tailrace.plan.syntax.tokens import tokenize
 from tailrace.plan.syntax.types import MapType, NamedType, SuffixedType
 
 
@@ -135,3 +136,9 @@ def test_strings_escapes_and_continuation() -> None:
         for t in ("'it''s'", r"E'a\nb'", "'a'\n'b'", "$$x'y$$", r"U&'d\0061t'", r"'a\nb'")
     ]
     assert texts == ["it's", "a\nb", "ab", "x'y", "dat", r"a\nb"]
+
+
+def test_parameters_may_stand_close_together() -> None:
+    text = "SELECT $1+$2,$3, 'a $1,$2', $$b $1,$2$$, e'\\'$1,$2', $4 /* $1,$2 */"
+    found = [token.text for token in tokenize(text) if token.kind in ("parameter", "string")]
+    assert found == ["1", "2", "3", "a $1,$2", "b $1,$2", "'$1,$2", "4"]
