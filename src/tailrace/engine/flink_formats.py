@@ -18,6 +18,8 @@ from tailrace.formats.encode_flink_csv import FlinkCsvEncoder
 from tailrace.formats.encode_flink_json import FlinkJsonEncoder
 from tailrace.formats.encode_raw import RawEncoder
 from tailrace.formats.encode_selected import SelectedEncoder
+from tailrace.formats.flink_avro import avro_decoder, bare_encoder, debezium_decoder, framed_encoder
+from tailrace.formats.registry import RegistryConnection
 from tailrace.statements.flink import format_options as options
 from tailrace.statements.flink.format_options import Format
 from tailrace.types.core import Column, Schema
@@ -91,6 +93,12 @@ def decoder(format: Format, fields: Sequence[Column], metadata: Sequence[str] = 
                 charset=format.value(options.CHARSET),
                 big_endian=format.value(options.ENDIANNESS) == "big-endian",
             )
+        case "avro":
+            return avro_decoder(schema, None, legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
+        case "avro-confluent":
+            return avro_decoder(schema, _registry(format), legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
+        case "debezium-avro-confluent":
+            return debezium_decoder(schema, _registry(format), legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
         case "debezium-json" | "canal-json" | "maxwell-json":
             return ChangesDecoder(
                 _changes(format),
@@ -101,6 +109,12 @@ def decoder(format: Format, fields: Sequence[Column], metadata: Sequence[str] = 
             )
         case _:
             raise NotSupported(f"format '{format.name}' of Kafka tables not yet supported")
+
+
+def _registry(format: Format) -> RegistryConnection:
+    url = format.get(options.REGISTRY_URL)
+    assert url is not None  # or the table would not exist
+    return RegistryConnection(name=url, url=url)
 
 
 def _changes(format: Format) -> Dialect:
@@ -118,14 +132,15 @@ def key_encoder(statement: CreateFlinkTable) -> Encoder:
     if settings.key_format is None:
         return encoder(settings.value_format)  # nobody asks it
     columns = [_column(statement, name) for name in settings.key]
-    return SelectedEncoder(encoder(settings.key_format), key_schema(columns, settings.key_prefix), settings.key)
+    inner = encoder(settings.key_format, f"{settings.topics[0]}-key")
+    return SelectedEncoder(inner, key_schema(columns, settings.key_prefix), settings.key)
 
 
 def value_encoder(statement: CreateFlinkTable) -> Encoder:
     settings = statement.settings
     names = [c.name for c in statement.physical if settings.value_has_key or c.name not in settings.key]
     columns = tuple(_column(statement, name) for name in names)
-    return SelectedEncoder(encoder(settings.value_format), columns, tuple(names))
+    return SelectedEncoder(encoder(settings.value_format, f"{settings.topics[0]}-value"), columns, tuple(names))
 
 
 def _column(statement: CreateFlinkTable, name: str) -> Column:
@@ -134,8 +149,18 @@ def _column(statement: CreateFlinkTable, name: str) -> Column:
     return Column(name, column.type, not column.not_null)
 
 
-def encoder(format: Format) -> Encoder:
+def encoder(format: Format, subject: str = "") -> Encoder:
+    """`subject`: what a schema registry is to know the schema by, if the table does not say."""
     match format.name:
+        case "avro":
+            return bare_encoder(legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
+        case "avro-confluent" | "debezium-avro-confluent":
+            return framed_encoder(
+                _registry(format),
+                format.get(options.REGISTRY_SUBJECT) or subject,
+                legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS),
+                changes=format.is_changelog,
+            )
         case "json":
             return _json(format)
         case "csv":

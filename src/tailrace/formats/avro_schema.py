@@ -75,10 +75,14 @@ class Naming:
     """What a sink may say about one of its schemas.
 
     `fullname` is the outer record's; `doc` and `column_docs` tell of the relation and its columns by name.
+    `by_field`: an inner record is called `{fullname}_{field}`, as by Flink.  `local_timestamps`: a timestamp without
+    time zone says so.
     """
 
     fullname: str
     null_defaults: bool = False
+    by_field: bool = False
+    local_timestamps: bool = False
     doc: str | None = None
     tells_origin: bool = False  # of a change
     column_docs: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -86,13 +90,13 @@ class Naming:
 
 def row_schema(columns: Schema, naming: Naming) -> AvroType:
     """A row alone: a key, or the value of an upsert."""
-    return _Types(naming.null_defaults).row(_parts(naming.fullname), columns, naming)
+    return _Types(naming).row(_parts(naming.fullname), columns)
 
 
 def change_schema(columns: Schema, naming: Naming) -> AvroType:
     """A row before and after."""
-    types = _Types(naming.null_defaults)
-    row = types.row({"name": "row"}, columns, naming)
+    types = _Types(naming)
+    row = types.row({"name": "row"}, columns)
     fields = [types.field("before", row, nullable=True), types.field("after", "row", nullable=True)]
     if naming.tells_origin:
         fields += [
@@ -125,29 +129,30 @@ def avro_names(names: Sequence[str]) -> list[str]:
 class _Types:
     """Types of one schema: a named one is defined where it first stands, later its name is enough."""
 
-    def __init__(self, null_defaults: bool) -> None:
-        self._null_defaults = null_defaults
+    def __init__(self, naming: Naming) -> None:
+        self._naming = naming
         self._defined: set[str] = set()
         self._records = 0
 
-    def row(self, named: Mapping[str, str], columns: Schema, naming: Naming) -> AvroType:
-        fields = self._fields(columns, naming.column_docs)
-        return {"type": "record", **named, **_doc(naming.doc), "fields": fields}
+    def row(self, named: Mapping[str, str], columns: Schema) -> AvroType:
+        fields = self._fields(columns, self._naming.column_docs, self._naming.fullname)
+        return {"type": "record", **named, **_doc(self._naming.doc), "fields": fields}
 
     def field(self, name: str, type: AvroType, *, nullable: bool, doc: str | None = None) -> dict[str, Any]:
         if not nullable:
             return {"name": name, "type": type, **_doc(doc)}
-        default = {"default": None} if self._null_defaults else {}
+        default = {"default": None} if self._naming.null_defaults else {}
         return {"name": name, "type": ["null", type], **default, **_doc(doc)}
 
-    def _fields(self, columns: Sequence[Column], docs: Mapping[str, str]) -> list[dict[str, Any]]:
+    def _fields(self, columns: Sequence[Column], docs: Mapping[str, str], path: str) -> list[dict[str, Any]]:
         names = avro_names([column.name for column in columns])
         return [
-            self.field(name, self.of(column.type), nullable=column.nullable, doc=docs.get(column.name))
-            for name, column in zip(names, columns, strict=True)
+            self.field(name, self.of(c.type, f"{path}_{name}"), nullable=c.nullable, doc=docs.get(c.name))
+            for name, c in zip(names, columns, strict=True)
         ]
 
-    def of(self, type: SqlType) -> AvroType:
+    def of(self, type: SqlType, path: str) -> AvroType:
+        """`path`: what a record of this type is called if inner records are called by fields."""
         match type:
             case Scalar(name=name) if name in FIXED_SIZES:
                 return self._fixed("uint4" if name == "oid" else name, FIXED_SIZES[name])
@@ -160,15 +165,16 @@ class _Types:
                 return "string"
             case Timestamp() | TimestampTz():
                 unit = "timestamp-millis" if in_milliseconds(type) else "timestamp-micros"
-                return {"type": "long", "logicalType": unit}
+                local = "local-" if self._naming.local_timestamps and isinstance(type, Timestamp) else ""
+                return {"type": "long", "logicalType": local + unit}
             case ListOf() | ArrayOf():
-                return {"type": "array", "items": ["null", self.of(items(type))]}
+                return {"type": "array", "items": ["null", self.of(items(type), path)]}
             case MapOf(value=value):
-                return {"type": "map", "values": ["null", self.of(value)]}
+                return {"type": "map", "values": ["null", self.of(value, path)]}
             case Record(fields=fields):
-                name = f"{_NAMESPACE}.record{self._records}"
+                name = path if self._naming.by_field else f"{_NAMESPACE}.record{self._records}"
                 self._records += 1
-                return {"type": "record", **_parts(name), "fields": self._fields(fields, {})}
+                return {"type": "record", **_parts(name), "fields": self._fields(fields, {}, path)}
             case _:
                 assert_never(type)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tailrace.formats import registry
+from tailrace.formats.avro_names import renamed
 from tailrace.formats.avro_reading import OK, RecordReading, after_of, is_schema, place, reading_of
 from tailrace.formats.decode_contract import Decoded, decode_error
 from tailrace.formats.encode_scalars import literal
@@ -91,8 +92,9 @@ class AvroDecoder:
         return f"CASE substring({data}, 1, {_FRAME}) {cases or f'WHEN NULL THEN {self._read(body, self.reader)}'} END"
 
     def _read(self, body: str, writer: str) -> str:
-        options = f"map('mode', 'PERMISSIVE', 'avroSchema', {literal(self._reading.plain)})"
-        return f"from_avro({body}, {literal(writer)}, {options})"
+        plain = self._reading.plain
+        options = f"map('mode', 'PERMISSIVE', 'avroSchema', {literal(plain)})"
+        return f"from_avro({body}, {literal(renamed(writer, plain))}, {options})"
 
     def _frame_errors(self, data: str) -> str:
         if not self.framed:

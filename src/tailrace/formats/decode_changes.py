@@ -139,10 +139,10 @@ class Debezium:
     def rows(self, m: str, fields: Schema) -> str:
         p = self._payload(m)
         return (
-            f"CASE WHEN {p}.op IN ('c', 'r') AND {p}.after IS NOT NULL THEN array({_row(1, f'{p}.after')})"
-            f" WHEN {p}.op = 'd' AND {p}.before IS NOT NULL THEN array({_row(-1, f'{p}.before')})"
+            f"CASE WHEN {p}.op IN ('c', 'r') AND {p}.after IS NOT NULL THEN array({weighed(1, f'{p}.after')})"
+            f" WHEN {p}.op = 'd' AND {p}.before IS NOT NULL THEN array({weighed(-1, f'{p}.before')})"
             f" WHEN {p}.op = 'u' AND {p}.before IS NOT NULL AND {p}.after IS NOT NULL"
-            f" THEN array({_row(-1, f'{p}.before')}, {_row(1, f'{p}.after')}) END"
+            f" THEN array({weighed(-1, f'{p}.before')}, {weighed(1, f'{p}.after')}) END"
         )
 
     def reason(self, m: str) -> str:
@@ -194,9 +194,9 @@ class Canal:
         )
 
     def rows(self, m: str, fields: Schema) -> str:
-        new = f"transform({m}.data, d -> {_row(1, 'd')})"
-        gone = f"transform({m}.data, d -> {_row(-1, 'd')})"
-        old = f"transform({m}.data, (d, i) -> {_row(-1, _filled('d', f'get({m}.old, i)', fields))})"
+        new = f"transform({m}.data, d -> {weighed(1, 'd')})"
+        gone = f"transform({m}.data, d -> {weighed(-1, 'd')})"
+        old = f"transform({m}.data, (d, i) -> {weighed(-1, _filled('d', f'get({m}.old, i)', fields))})"
         other = [
             f"NOT coalesce({m}.{field} RLIKE {literal(f'^(?:{pattern})$')}, false)"
             for field, pattern in (("database", self.database), ("table", self.table))
@@ -241,11 +241,11 @@ class Maxwell:
         )
 
     def rows(self, m: str, fields: Schema) -> str:
-        old = _row(-1, _filled(f"{m}.data", f"{m}.old", fields))
+        old = weighed(-1, _filled(f"{m}.data", f"{m}.old", fields))
         return (
-            f"CASE WHEN {m}.data IS NULL THEN NULL WHEN {m}.type = 'insert' THEN array({_row(1, f'{m}.data')})"
-            f" WHEN {m}.type = 'delete' THEN array({_row(-1, f'{m}.data')})"
-            f" WHEN {m}.type = 'update' AND {m}.old IS NOT NULL THEN array({old}, {_row(1, f'{m}.data')}) END"
+            f"CASE WHEN {m}.data IS NULL THEN NULL WHEN {m}.type = 'insert' THEN array({weighed(1, f'{m}.data')})"
+            f" WHEN {m}.type = 'delete' THEN array({weighed(-1, f'{m}.data')})"
+            f" WHEN {m}.type = 'update' AND {m}.old IS NOT NULL THEN array({old}, {weighed(1, f'{m}.data')}) END"
         )
 
     def reason(self, m: str) -> str:
@@ -261,7 +261,8 @@ class Maxwell:
                 return f"{m}.{key}"
 
 
-def _row(weight: int, row: str) -> str:
+def weighed(weight: int, row: str) -> str:
+    """Spark text: one row of a change."""
     return f"named_struct('w', {weight}L, 'r', {row})"
 
 

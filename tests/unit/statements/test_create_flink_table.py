@@ -76,6 +76,7 @@ ERRORS = [
         "One or more required options are missing.",
     ),
     ("a INT", "«" + KAFKA, "One or more required options are missing."),
+    ("a INT", "«" + KAFKA + ", 'format' = 'avro-confluent'", "One or more required options are missing."),
     ("a INT", KAFKA + ", 'value.format' = 'json', «'format' = 'json'", "shouldn't be set together"),
     ("a INT", KAFKA + ", «'topic-pattern' = 't', 'format' = 'json'", "Option 'topic' and 'topic-pattern' shouldn't"),
     (

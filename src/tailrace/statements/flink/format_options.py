@@ -56,10 +56,24 @@ SCHEMA_INCLUDE = Option("schema-include", kinds.BOOLEAN, default=False, doc="Mes
 DATABASE_INCLUDE = Option("database.include", kinds.STRING, doc="Only databases whose whole name matches.")
 TABLE_INCLUDE = Option("table.include", kinds.STRING, doc="Only tables whose whole name matches.")
 
+AVRO_ENCODING = Option("encoding", kinds.Choice("binary"), default="binary", doc="Of messages.")
+AVRO_LEGACY_TIMESTAMPS = Option(
+    "timestamp_mapping.legacy",
+    kinds.BOOLEAN,
+    default=True,
+    doc="TIMESTAMP(3) is timestamp-millis.  If not: local-timestamp-millis or -micros, TIMESTAMP_LTZ without local.",
+)
+REGISTRY_URL = Option("url", kinds.STRING, doc="The schema registry's address.  It is required.")
+REGISTRY_SUBJECT = Option(
+    "subject", kinds.STRING, doc="What to publish under; by default `{topic}-key` or `{topic}-value`."
+)
+
 _JSON_CHANGES: tuple[Option[Any], ...] = (
     *(IGNORE_PARSE_ERRORS, TIMESTAMP_STANDARD, MAP_NULL_KEY_MODE, MAP_NULL_KEY_LITERAL, DECIMAL_AS_PLAIN),
     *(IGNORE_NULL_FIELDS,),
 )
+
+_REGISTRY: tuple[Option[Any], ...] = (REGISTRY_URL, REGISTRY_SUBJECT, AVRO_LEGACY_TIMESTAMPS)
 
 FORMATS: dict[str, tuple[Option[Any], ...]] = {
     "json": (*_JSON_CHANGES, FAIL_ON_MISSING_FIELD, JSON_PARSER),
@@ -68,14 +82,17 @@ FORMATS: dict[str, tuple[Option[Any], ...]] = {
         *(NULL_LITERAL, SCIENTIFIC),
     ),
     "raw": (CHARSET, ENDIANNESS),
+    "avro": (AVRO_ENCODING, AVRO_LEGACY_TIMESTAMPS),
+    "avro-confluent": _REGISTRY,
     "debezium-json": (*_JSON_CHANGES, SCHEMA_INCLUDE),
     "canal-json": (*_JSON_CHANGES, DATABASE_INCLUDE, TABLE_INCLUDE),
     "maxwell-json": _JSON_CHANGES,
+    "debezium-avro-confluent": _REGISTRY,
 }
 
-NOT_YET = ("avro", "avro-confluent", "debezium-avro-confluent", "ogg-json", "protobuf")
+NOT_YET = ("ogg-json", "protobuf")
 
-CHANGELOG = ("debezium-json", "canal-json", "maxwell-json")
+CHANGELOG = ("debezium-json", "canal-json", "maxwell-json", "debezium-avro-confluent")
 """Formats that can say that a row has left."""
 
 
@@ -91,6 +108,10 @@ class Format:
 
     def value(self, option: Option[T]) -> T:
         return self.options.value(option)
+
+    @property
+    def has_registry(self) -> bool:
+        return REGISTRY_URL in FORMATS[self.name]
 
     @property
     def is_changelog(self) -> bool:

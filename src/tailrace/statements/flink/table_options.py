@@ -123,6 +123,9 @@ def _value_format(given: WithOptions) -> Format:
             message = f"connector doesn't support '{format.name}' as {what} format, because '{format.name}' is not in"
             raise _refused(given, option, f"'{given.connector}' {message} insert-only mode.")
         _check_json(given, format)
+        if format.has_registry and not format.get(format_options.REGISTRY_URL):
+            prefix = "" if given.given.has(options.FORMAT) and what == "value" else f"{what}."
+            raise required(given, f"{prefix}{format.name}.url")
     return given.value_format
 
 
