@@ -61,11 +61,16 @@ def test_kafka(engine: Engine, broker: Broker) -> None:
 
 def test_flink(engine: Engine, broker: Broker) -> None:
     produce(broker.bootstrap, create_topic(broker.bootstrap, "guide_orders"), [(None, '{"item": "tea", "amount": 12}')])
-    addresses = {"localhost:9092": broker.bootstrap, "'orders'": "'guide_orders'"}
+    seen = ('{"page": "/", "visited": "2024-07-03 12:00:59"}', '{"page": "/", "visited": "2024-07-03 12:01:05"}')
+    produce(broker.bootstrap, create_topic(broker.bootstrap, "guide_visits"), [(None, each) for each in seen])
+    addresses = {"localhost:9092": broker.bootstrap, "'orders'": "'guide_orders'", "'visits'": "'guide_visits'"}
     follow(engine, "flink.md", addresses)
     answer = engine.sql("SELECT * FROM totals")
     assert answer is not None
     assert answer.to_pylist() == [{"item": "tea", "total": 12}]
+    answer = engine.sql("SELECT page, visits FROM visits_per_minute")
+    assert answer is not None
+    assert answer.to_pylist() == [{"page": "/", "visits": 1}]
     told = read_committed(broker.bootstrap, "totals_by_item")
     assert [(each.key, each.value) for each in told] == [(b'{"item":"tea"}', b'{"item":"tea","total":12}')]
 

@@ -112,6 +112,7 @@ class Catalog:
             schema=item.schema,
             keys=item.keys,
             append_only=item.append_only,
+            watermark=item.watermark,
             plan=item.plan if item.kind == "view" else None,
         )
 

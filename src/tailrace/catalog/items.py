@@ -43,6 +43,7 @@ class Item:
     plan: Node | None = None
     keys: frozenset[Key] = frozenset()
     append_only: bool = False
+    watermark: int | None = None  # the place of the column that has one
     cluster: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 

@@ -121,4 +121,10 @@ def _item(session: EngineSession, statement: Any, identity: Identity, **fields: 
 def scan_of(item: Item) -> Scan:
     """A relation of the catalog as a leaf of plans."""
     assert item.schema is not None
-    return Scan(relation=item.id, schema=item.schema, keys=item.keys, append_only=item.append_only)
+    return Scan(
+        relation=item.id,
+        schema=item.schema,
+        keys=item.keys,
+        append_only=item.append_only,
+        watermark=item.watermark,
+    )

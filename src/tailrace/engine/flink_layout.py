@@ -7,11 +7,12 @@ evaluated where the message is decoded, so that readers see a plain relation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tailrace.errors import NotSupported, SqlError
+from tailrace.errors import SqlError
 from tailrace.formats.decode_changes import FORMAT_METADATA
 from tailrace.formats.decode_contract import Decoder
 from tailrace.plan.bind import assign
@@ -33,6 +34,7 @@ from tailrace.sources.kafka_definition import (
     Laid,
     Metadata,
 )
+from tailrace.sql.names import QueryText
 from tailrace.types.core import (
     BIGINT,
     BYTEA,
@@ -44,6 +46,7 @@ from tailrace.types.core import (
     Record,
     Schema,
     SqlType,
+    Timestamp,
     TimestampTz,
 )
 
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
     from tailrace.statements.create_flink_table import CreateFlinkTable, FlinkColumn
 
 _FROM_VALUE = "value."
+_WHEN = "timestamp"
+_PROCTIME = re.compile(r"\s*proctime\s*\(\s*\)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ def metadata_of(statement: CreateFlinkTable) -> tuple[tuple[Metadata, ...], tupl
     told: dict[str, Metadata] = {}
     from_value: dict[str, None] = {}
     for column in statement.columns:
-        key = column.key
+        key = _WHEN if is_proctime(column) else column.key
         if key is None:
             continue
         if key in MESSAGE_METADATA:
@@ -104,6 +109,11 @@ def metadata_of(statement: CreateFlinkTable) -> tuple[tuple[Metadata, ...], tupl
         else:
             raise _unknown_key(statement, column)
     return tuple(told.values()), tuple(from_value)
+
+
+def is_proctime(column: FlinkColumn) -> bool:
+    """`c AS PROCTIME()`: here the time at which the message came into its topic, or a replay would differ."""
+    return column.expression is not None and _PROCTIME.fullmatch(column.expression.text) is not None
 
 
 def _format_keys(statement: CreateFlinkTable) -> tuple[str, ...]:
@@ -127,10 +137,14 @@ def lay(engine: Engine, statement: CreateFlinkTable, laying: Laying) -> tuple[La
     schema = tuple(laid.column for laid in plain)
     environment = Environment(columns=[laid.text for laid in plain])
     by_name = {laid.column.name: laid for laid in plain}
-    return tuple(
-        by_name[column.name] if column.expression is None else _computed(engine, statement, column, schema, environment)
-        for column in statement.columns
-    )
+    for column in statement.columns:
+        if is_proctime(column):
+            told = MESSAGE_METADATA[_WHEN]
+            text = told.text.format(places[("message", _WHEN)])
+            by_name[column.name] = Laid(Column(column.name, told.type, nullable=False), text)
+        elif column.expression is not None:
+            by_name[column.name] = _computed(engine, statement, column, schema, environment)
+    return tuple(by_name[column.name] for column in statement.columns)
 
 
 def _places(statement: CreateFlinkTable, laying: Laying) -> dict[tuple[str, str], str]:
@@ -182,26 +196,36 @@ def _cast(column: FlinkColumn, text: str, type: SqlType) -> str:
 def _computed(
     engine: Engine, statement: CreateFlinkTable, column: FlinkColumn, schema: Schema, environment: Environment
 ) -> Laid:
-    expression = _bound(engine, statement, column, schema)
+    assert column.expression is not None
+    expression = _bound(engine, statement, f"computed column '{column.name}'", column.expression, schema)
     return Laid(Column(column.name, expression.type, expression.nullable), environment.render(expression))
 
 
-def _bound(engine: Engine, statement: CreateFlinkTable, column: FlinkColumn, schema: Sequence[Column]) -> Expression:
-    assert column.expression is not None
-    text = column.expression
-    if "proctime" in text.text.lower():
-        raise NotSupported(
-            "PROCTIME() not yet supported",
-            detail="Processing time gives another value each time, so that no result could be computed again.",
-            hint="Use METADATA FROM 'timestamp', the time of the message.",
+def watermark_text(engine: Engine, statement: CreateFlinkTable, schema: Schema) -> str:
+    """Spark text over c0 …: the milliseconds up to which a row says that all have come."""
+    assert statement.watermark is not None
+    text = statement.watermark.expression
+    bound = _bound(engine, statement, "WATERMARK", text, schema)
+    if not isinstance(bound.type, Timestamp | TimestampTz):
+        raise SqlError(
+            "Invalid data type of expression for watermark definition.",
+            detail=f"The expression must be of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), but is {bound.type}.",
             position=text.start + 1,
+            sqlstate="42804",
         )
+    said = Environment(columns=[f"c{i}" for i in range(len(schema))]).render(bound)
+    return f"unix_millis(CAST({said} AS timestamp))"
+
+
+def _bound(
+    engine: Engine, statement: CreateFlinkTable, what: str, text: QueryText, schema: Sequence[Column]
+) -> Expression:
     context = Context(engine.catalog)
     scope = Scope(fields_of(tuple(schema), (statement.name.item,)), similar=engine.catalog.similar)
     bound = ExpressionBinder(context, scope, Place({}, None)).bind(parse_expression(text.text, text.start))
     if context.volatile:
         raise SqlError(
-            f"computed column '{column.name}' calls {next(iter(context.volatile))}",
+            f"{what} calls {next(iter(context.volatile))}",
             detail="A row must be the same whenever its message is read again.",
             position=text.start + 1,
             sqlstate="42P17",

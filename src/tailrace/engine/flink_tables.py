@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tailrace.catalog.items import FullName, Item
 from tailrace.engine import flink_connections, flink_formats
 from tailrace.engine.define import Identity
-from tailrace.engine.flink_layout import lay
+from tailrace.engine.flink_layout import lay, watermark_text
+from tailrace.engine.flink_settings import IDLE_TIMEOUT
 from tailrace.engine.sources import SharedOffsets, dead_letters
 from tailrace.errors import DuplicateObject, SqlError
 from tailrace.kafka import java_properties
@@ -50,7 +51,10 @@ from tailrace.sources.kafka_start import (
 from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.statements.contract import Result
 from tailrace.statements.flink.format_options import IGNORE_PARSE_ERRORS
+from tailrace.statements.flink.kinds import DURATION
 from tailrace.statements.flink.table_options import Position, TableOptions
+from tailrace.ticks.watermarks import Watermarks
+from tailrace.types.core import Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -78,7 +82,7 @@ def create(session: EngineSession, statement: CreateFlinkTable) -> Result:
             session.notice(note)
 
     def define(identity: Identity) -> Item:
-        facts = {CONNECTOR: statement.options.connector}
+        facts = {CONNECTOR: statement.options.connector, **_idle(session, statement)}
         return item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
 
     def also(table: Item) -> list[Item]:
@@ -98,6 +102,14 @@ def create(session: EngineSession, statement: CreateFlinkTable) -> Result:
     )
 
 
+def _idle(session: EngineSession, statement: CreateFlinkTable) -> dict[str, Any]:
+    """After how many milliseconds a partition is idle: the table's own option, or the session's setting."""
+    length = statement.settings.idle_timeout
+    if statement.watermark is not None and length is None:
+        length = DURATION.read(session.settings.get(IDLE_TIMEOUT, "0")).length
+    return {"idle": int(length / timedelta(milliseconds=1))} if length else {}
+
+
 def _refuse_similar(engine: Engine, full: FullName, statement: CreateFlinkTable) -> None:
     """Names that differ in case alone could not be told apart by a query without quotes."""
     for other in engine.catalog.by_name:
@@ -111,17 +123,44 @@ def _refuse_similar(engine: Engine, full: FullName, statement: CreateFlinkTable)
 def item(session: EngineSession, statement: CreateFlinkTable, identity: Identity) -> Item:
     nothing = Topic(name="", partitions=0, id=None)
     definition = definition_of(session.engine, statement, identity, nothing, 0, flink_connections.NOWHERE)
+    schema = source_schema(definition)
+    if statement.watermark is not None:
+        watermark_text(session.engine, statement, schema)
     return Item(
         id=identity.id,
         kind="table",
         name=identity.name,
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
-        schema=source_schema(definition),
+        schema=schema,
         keys=source_keys(definition),
         append_only=not statement.settings.is_changelog,
+        watermark=_watermark_place(statement, schema),
         cluster=session.variables.get("cluster"),
         facts=identity.facts,
+    )
+
+
+def _watermark_place(statement: CreateFlinkTable, schema: Schema) -> int | None:
+    """Rows of a changelog come and go: there is no time after which they are complete."""
+    if statement.watermark is None or statement.settings.is_changelog:
+        return None
+    return [column.name for column in schema].index(statement.watermark.column)
+
+
+def watermarks(engine: Engine, table: Item, source: Source) -> Watermarks | None:
+    """What a running table knows of its watermark; nothing is asked before somebody waits for it."""
+    if table.watermark is None:
+        return None
+    return Watermarks(
+        source=table.id,
+        read=source.placed,
+        start=source.start(),
+        is_done=source.is_done,
+        expression=watermark_text(engine, table.statement, table.schema or ()),
+        idle=table.facts.get("idle"),
+        log=engine.log,
+        store=engine.store,
     )
 
 

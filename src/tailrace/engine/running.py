@@ -113,6 +113,7 @@ class Running:
                 log=engine.log,
                 views=engine.views,
                 positions=item.id,
+                watermarks=flink_tables.watermarks(engine, item, source),
             )
 
     def _start_sink(self, item: Item) -> None:
@@ -171,6 +172,8 @@ class Running:
             else:
                 assert isinstance(rows, LogInput)
                 rows.read = new.changes
+                if rows.watermarks is not None:
+                    rows.watermarks.read, rows.watermarks.is_done = new.placed, new.is_done
             for other in engine.catalog.items.values():
                 letters = cluster.inputs.get(other.id)
                 if other.facts.get("dead_letters_of") == item.id and isinstance(letters, LogInput):

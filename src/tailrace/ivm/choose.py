@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tailrace.ivm.operator import Operator, open_trace
-from tailrace.ivm.rules import aggregate, distinct_aggregate, linear, temporal, top_k
+from tailrace.ivm.rules import aggregate, distinct_aggregate, event_time, linear, temporal, top_k
 from tailrace.ivm.rules.arrange import Arranged
 from tailrace.ivm.rules.join import InnerJoin
 from tailrace.ivm.rules.keyed import Keyed
 from tailrace.ivm.rules.recompute import Recompute
 from tailrace.plan.append_only import is_append_only
 from tailrace.plan.equalities import equalities
+from tailrace.plan.event_time import event_time as windows_of
 from tailrace.plan.expressions import Expression, Ref
 from tailrace.plan.nodes import (
     Aggregate,
@@ -77,6 +78,9 @@ def _inner_join(node: Join, arrange: Arrange) -> Operator:
 
 
 def _aggregate(node: Aggregate, store: Store, build: Build, arrange: Arrange) -> Operator:
+    windows = windows_of(node)
+    if windows is not None and is_append_only(node):
+        return event_time.build(store, node, windows, build)
     if all(aggregate.as_sums(call) is not None for call in node.aggregates):
         if not any(call.distinct for call in node.aggregates):
             return aggregate.build(store, node, build(node.input))

@@ -51,6 +51,34 @@ class Timed(Protocol):
         """The first time after `t` at which something may change; None if nothing ever will."""
 
 
+ENDED = 2**62
+"""The watermark after the last row that can ever come."""
+
+
+class Watermark(Protocol):
+    """Up to which time, in milliseconds, the rows of a table are said to have come, as of each tick."""
+
+    def advance(self, t: Tick) -> None:
+        """Brings what is known to `t`.  May run Spark jobs."""
+
+    def at(self, t: Tick) -> int | None:
+        """The watermark at `t`; None while there is none."""
+
+    def changes(self, lo: Tick, hi: Tick) -> list[Tick]:
+        """The ticks above `lo` up to `hi` at which it changes."""
+
+    def due(self, t: Tick) -> Tick | None:
+        """The first time after `t` at which it may change though nothing comes."""
+
+
+@runtime_checkable
+class Watermarked(Protocol):
+    """The operator of a table that has a watermark."""
+
+    @property
+    def watermarks(self) -> Watermark | None: ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stateless:
     """The half of an operator that a rule without state shares with all others."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from tailrace.plan.event_time import event_time
 from tailrace.plan.nodes import (
     Aggregate,
     Distinct,
@@ -43,7 +44,8 @@ def is_append_only(node: Node) -> bool:
         case Intersect():
             return all(map(is_append_only, inputs(node)))
         case Aggregate(aggregates=calls, group_by=groups):
-            return not calls and bool(groups) and is_append_only(node.input)
+            final = (not calls and bool(groups)) or event_time(node) is not None
+            return final and is_append_only(node.input)
         case Except() | TopK() | Window():
             return False
         case _:

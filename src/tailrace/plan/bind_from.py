@@ -12,6 +12,7 @@ from sqlglot import exp
 from tailrace.errors import AmbiguousColumn, DuplicateObject, NotSupported, UnknownColumn
 from tailrace.plan.bind_body import renamed
 from tailrace.plan.bind_expressions import ExpressionBinder
+from tailrace.plan.bind_window_tables import windowed
 from tailrace.plan.build import TRUE, conjunction, equal
 from tailrace.plan.coercion import common_type
 from tailrace.plan.context import Context, Place, refs
@@ -57,7 +58,8 @@ class FromBinder:
         self, item: exp.Expr, left: Source | None, kind: JoinKind, condition: exp.Join | None
     ) -> Source:
         """One item of FROM, joined to what stands left of it."""
-        if isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous) and item.this.name not in RELATIONS:
+        is_function = isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous)
+        if is_function and item.this.name not in RELATIONS and not item.this.args.get("window"):
             return self._function(item, left, kind, condition)
         if item.args.get("lateral") and left is not None:
             return self._lateral(item, left, kind, condition)
@@ -66,6 +68,9 @@ class FromBinder:
 
     def _source(self, item: exp.Expr) -> Source:
         match item:
+            case exp.Table(this=exp.Anonymous() as call):
+                rows = self._source(call.args["window"]["data"])
+                return self._aliased(Source(*windowed(rows.node, rows.fields, call)), item)
             case exp.Table():
                 return self._relation(item)
             case exp.Subquery():
@@ -271,7 +276,11 @@ def plan_of(relation: Relation) -> Node:
             return relation.plan
         return renamed(relation.plan, [c.name for c in relation.schema], relation.name)
     return Scan(
-        relation=relation.id, schema=relation.schema, keys=relation.keys, append_only=relation.append_only
+        relation=relation.id,
+        schema=relation.schema,
+        keys=relation.keys,
+        append_only=relation.append_only,
+        watermark=relation.watermark,
     )
 
 

@@ -21,6 +21,7 @@ class Relation:
     schema: Schema
     keys: frozenset[Key] = frozenset()
     append_only: bool = False
+    watermark: int | None = None  # the place of the column that has one
     plan: Node | None = None
 
 

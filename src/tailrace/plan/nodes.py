@@ -7,7 +7,7 @@ have places, not names; names are kept for people.  A relation is a bag: rows ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tailrace.plan.expressions import AggregateCall, Expression, JoinKind, Order, WindowCall
@@ -27,6 +27,7 @@ class Scan:
     schema: Schema
     keys: frozenset[Key] = frozenset()
     append_only: bool = False
+    watermark: int | None = field(default=None, repr=False)  # the place of the column that says when a row happened
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

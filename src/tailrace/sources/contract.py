@@ -48,3 +48,6 @@ class Source(Log, Protocol):
 
     def changes(self, since: Offsets, until: Offsets, views: Views) -> ZSet:
         """The rows between two positions as insertions; broken messages are left out."""
+
+    def placed(self, since: Offsets, until: Offsets, views: Views) -> str | None:
+        """Spark text of the same rows, c0 …, with the partition of each as `place`; None if there are none."""

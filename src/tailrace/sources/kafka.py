@@ -29,3 +29,7 @@ class KafkaSource(KafkaLog):
             by_partition = rows_sql(self.definition, raw.whole, placed=True)
             placed = Placed(sql=by_partition, rows=sizes(since, until))
         return ZSet(arity=self._arity, sql=sql, rows=rows, positive=positive, placed=placed)
+
+    def placed(self, since: Offsets, until: Offsets, views: Views) -> str | None:
+        raw = self.raw(since, until, views)
+        return None if raw is None else rows_sql(self.definition, raw.view, surely=raw.surely, placed=True)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from tailrace.ivm.views import Views
-from tailrace.ivm.zset import ZSet
+from tailrace.ivm.zset import ZSet, leading
 from tailrace.sources.contract import Offsets, Source
 from tailrace.sources.kafka_definition import DEAD_LETTERS
 from tailrace.sources.positions import capped
@@ -69,6 +69,14 @@ class SeveralTopics:
                 for number, log in self._logs.items()
             )
         )
+
+    def placed(self, since: Offsets, until: Offsets, views: Views) -> str | None:
+        texts = [
+            f"(SELECT {leading(self._arity)}place + {number * SPAN} AS place FROM ({text}))"
+            for number, log in self._logs.items()
+            if (text := log.placed(offsets_of(number, since), offsets_of(number, until), views)) is not None
+        ]
+        return " UNION ALL ".join(texts) if texts else None
 
     def dead_letters(self, since: Offsets, until: Offsets, views: Views) -> ZSet:
         return ZSet.empty(len(DEAD_LETTERS)).plus(

@@ -138,6 +138,11 @@ class Store:
             find(trace.runs_between(lo, hi), Tick(BEGINNING - 1)),
         ]
 
+    def within(self, trace: Trace, t: Tick, after: int, until: int) -> Matching:
+        """The rows at `t` of a trace whose key is a time, with after < time ≤ until.  No job."""
+        runs = trace.runs_between(BEGINNING, t)
+        return Matching.between(self.views, self.lookups, trace, runs, Tick(after), Tick(until))
+
     def first_due(self, trace: Trace, t: Tick) -> Tick | None:
         """The first time after `t` that a trace by time knows of.  A run without an index may have one at once."""
         schema = arrow_schema(trace.layout.ddl)

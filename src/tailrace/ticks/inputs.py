@@ -23,6 +23,7 @@ from tailrace.state.run import Run
 from tailrace.state.store import Store
 from tailrace.state.trace import Trace
 from tailrace.ticks.log import TickLog
+from tailrace.ticks.watermarks import Watermarks
 from tailrace.types.core import BEGINNING, Tick
 
 _FUSED = 200
@@ -39,6 +40,7 @@ class LogInput:
     log: TickLog
     views: Views
     positions: str  # the id under which the tick log knows the source
+    watermarks: Watermarks | None = None
     rule: str = "append-only source"
     below: Sequence[Operator] = ()
 

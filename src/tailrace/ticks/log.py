@@ -92,6 +92,19 @@ class TickLog:
         """Where `source` was read to by each tick above `lo` up to `hi` that moved it."""
         return [entry for entry in self._positions[source] if lo < entry[0] <= hi]
 
+    def watermarks(self, source: str) -> list[tuple[Tick, str]]:
+        """What was noted of a source's watermark, by tick."""
+        with self._database.transaction() as sql:
+            rows = sql.execute("SELECT t, mark FROM watermarks WHERE source = ? ORDER BY t", (source,)).fetchall()
+        return [(Tick(t), mark) for t, mark in rows]
+
+    def note_watermarks(self, source: str, marks: Iterable[tuple[Tick, str]]) -> None:
+        """Notes marks of ticks that are logged; noting one again changes nothing."""
+        rows = [(source, t, mark) for t, mark in marks]
+        if rows:
+            with self._database.transaction() as sql:
+                sql.executemany("INSERT OR REPLACE INTO watermarks VALUES (?, ?, ?)", rows)
+
     def changes(self, relation: str, lo: Tick, hi: Tick) -> list[tuple[Tick, pa.Table]]:
         """What statements did to a table in the ticks above `lo` up to `hi`."""
         with self._database.transaction() as sql:
@@ -107,6 +120,11 @@ class TickLog:
         with self._database.transaction() as sql:
             sql.execute("DELETE FROM ticks WHERE t < ?", (before,))
             sql.execute("DELETE FROM table_changes WHERE t < ?", (before,))
+            sql.execute(
+                "DELETE FROM watermarks WHERE t <"
+                " (SELECT max(t) FROM watermarks w WHERE w.source = watermarks.source AND w.t <= ?)",
+                (before,),
+            )
             for source, entries in self._positions.items():
                 at = max(bisect.bisect_right(entries, before, key=lambda entry: entry[0]) - 1, 0)
                 gone = [t for t, _ in entries[:at] if t != BEGINNING]
@@ -120,6 +138,7 @@ class TickLog:
             for relation in relations:
                 sql.execute("DELETE FROM positions WHERE source = ?", (relation,))
                 sql.execute("DELETE FROM table_changes WHERE relation = ?", (relation,))
+                sql.execute("DELETE FROM watermarks WHERE source = ?", (relation,))
                 self._positions.pop(relation, None)
 
 

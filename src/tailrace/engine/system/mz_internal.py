@@ -21,6 +21,7 @@ from tailrace.engine.system.mz_catalog import (
 )
 from tailrace.ivm.dataflow import reach
 from tailrace.ivm.rules.arrange import Arranged
+from tailrace.ivm.rules.event_time import EventTimeWindows
 from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.sql.names import SecretRef
 from tailrace.statements.connections.aws import AwsDetails
@@ -251,6 +252,16 @@ def _traces(session: EngineSession) -> Rows:
                 yield view.id, operator.rule, trace.id, len(trace.runs), trace.rows
 
 
+def _event_time_windows(session: EngineSession) -> Rows:
+    cluster, names = session.engine.cluster, session.engine.catalog.items
+    for view in list(cluster.maintained.values()):
+        for operator in reach(view.root):
+            if isinstance(operator, EventTimeWindows) and view.id in names:
+                watermark = operator.watermark(cluster.done)
+                shown = None if watermark is None else moment(watermark / 1000)
+                yield view.id, names[view.id].name.item, shown, operator.late
+
+
 _STATUS = (
     "id text, name text, type text, last_status_change_at timestamptz?, status text, error text?, details jsonb?,"
     " reason text?"
@@ -345,6 +356,11 @@ TABLES: tuple[SystemTable, ...] = (
         " committed_at timestamptz",
         _sink_transactions,
     ),
+    table(
+        "mz_internal.mz_event_time_windows",
+        "id text, name text, watermark timestamp?, late_rows bigint",
+        _event_time_windows,
+    ),
     table("mz_internal.mz_ticks", "tick mz_timestamp, jobs bigint, seconds double precision", _ticks),
     table(
         "mz_internal.mz_tick_costs",
@@ -360,4 +376,5 @@ TABLES: tuple[SystemTable, ...] = (
 )
 """Our own: `mz_ticks`, what each of the last thousand ticks cost; `mz_tick_costs`, what each object cost in them, for
 the last ten thousand times that one had work; `mz_traces`, the state that each materialized view rests on;
-`mz_sink_transactions`, each of the last thousand writes of a sink: one in `slots` is a transaction for each of them."""
+`mz_sink_transactions`, each of the last thousand writes of a sink: one in `slots` is a transaction for each of them;
+`mz_event_time_windows`, how far watermarks are, and how many rows came too late for their windows since the start."""

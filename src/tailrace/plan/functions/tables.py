@@ -61,6 +61,48 @@ _ELEMENTS = _ARRAY.format("transform(from_json({0}, 'array<variant>'), e -> to_j
 _ENTRIES = "transform(map_entries(from_json({0}, 'map<string,variant>')), e -> struct(e.key, to_json(e.value)))"
 _TEXT_ENTRIES = "map_entries(from_json({0}, 'map<string,string>'))"
 
+_MILLIS = "unix_millis(CAST({0} AS timestamp))"
+_WHOLE, _STEP_START = (f"{_MILLIS} - pmod({_MILLIS} - {{3}}, {{{n}}})" for n in (1, 2))
+"""Where the window of the whole length, and of the step, begins that a time is in."""
+_WALL = "CAST(timestamp_millis({}) AS timestamp_ntz)"
+
+
+def _windows(name: str, starts: str) -> tuple[TableFunction, ...]:
+    """`starts`: Spark text of an array of structs `s` and `e`, in milliseconds: the windows that a time is in.
+
+    A window's own time is the last millisecond in it, of the same type as the time.
+    """
+    made = []
+    for type, last in (("timestamp", _WALL), ("timestamptz", "timestamp_millis({})")):
+        ends = f"{_WALL.format('w.s')} AS a, {_WALL.format('w.e')} AS b, {last.format('w.e - 1L')} AS c"
+        entry = _table(
+            f"{name}({type}, bigint, bigint, bigint) -> {type}",
+            f"transform({starts}, w -> struct({ends}))",
+            window_start="timestamp",
+            window_end="timestamp",
+            window_time=type,
+        )
+        made.append(entry)
+    return tuple(made)
+
+
+# {1} is the length of a window, {2} the step from one to the next, {3} where they begin; all in milliseconds.
+_TUMBLE = f"array(named_struct('s', {_WHOLE}, 'e', {_WHOLE} + {{1}}))"
+_HOP = (
+    f"transform(sequence(0L, {{1}} div {{2}} - 1L), i -> named_struct('s', {_STEP_START} - i * {{2}},"
+    f" 'e', {_STEP_START} - i * {{2}} + {{1}}))"
+)
+_CUMULATE = (
+    f"transform(sequence(pmod({_MILLIS} - {{3}}, {{1}}) div {{2}}, {{1}} div {{2}} - 1L), i -> named_struct('s',"
+    f" {_WHOLE}, 'e', {_WHOLE} + (i + 1L) * {{2}}))"
+)
+WINDOWS = tuple(
+    entry
+    for name, starts in (("tumble", _TUMBLE), ("hop", _HOP), ("cumulate", _CUMULATE))
+    for entry in _windows(name, f"CASE WHEN {{0}} IS NOT NULL THEN {starts} END")
+)
+"""The windows of a time, as rows beside it.  They are not called by name: see bind_window_tables.py."""
+
 TABLES = (
     *_series("integer", "1"),
     *_series("bigint", "1L"),
@@ -91,7 +133,7 @@ TABLES = (
 _BY_NAME: dict[str, list[TableFunction]] = defaultdict(list)
 for _entry in TABLES:
     _BY_NAME[_entry.name].append(_entry)
-_BY_ID = {entry.id: entry for entry in TABLES}
+_BY_ID = {entry.id: entry for entry in (*TABLES, *WINDOWS)}
 
 
 def table_candidates(name: str) -> list[TableFunction]:

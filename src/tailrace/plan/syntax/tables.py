@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tailrace.errors import NotSupported
 from tailrace.plan.syntax.calls import parse_call
 from tailrace.plan.syntax.expressions import located, parse_expression
 from tailrace.plan.syntax.tokens import NOT_ALIAS, Cursor
+from tailrace.plan.syntax.windows import begins_window, parse_window_table
 
 
 def parse_from(cursor: Cursor) -> exp.From:
@@ -74,17 +76,28 @@ def _identifier(cursor: Cursor) -> exp.Expr:
 def _source(cursor: Cursor) -> exp.Expr:
     token = cursor.token
     lateral = cursor.take_word("lateral") is not None
-    if cursor.is_operator("("):
-        source = _parenthesised(cursor)
+    if begins_window(cursor):
+        source = parse_window_table(cursor)
     elif _is_call(cursor):
         source = _function(cursor)
     else:
-        source = parse_table_name(cursor)
+        source = parse_relation(cursor)
     located(source, token)
+    if cursor.is_word("for", "system_time"):
+        raise NotSupported(
+            "FOR SYSTEM_TIME AS OF not yet supported",
+            hint="Join with the table itself: the result is kept up to date as either side changes.",
+            position=cursor.token.position,
+        )
     if lateral:
         source.set("lateral", True)
     _alias(cursor, source)
     return source
+
+
+def parse_relation(cursor: Cursor) -> exp.Expr:
+    """A relation's name, or a query or a join in parentheses."""
+    return _parenthesised(cursor) if cursor.is_operator("(") else parse_table_name(cursor)
 
 
 def _parenthesised(cursor: Cursor) -> exp.Expr:

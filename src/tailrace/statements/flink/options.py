@@ -67,6 +67,11 @@ SCAN_DISCOVERY_INTERVAL = Option(
     default=Duration("5 min", timedelta(minutes=5)),
     doc="How often new topics and partitions are looked for; 0 is never.",
 )
+SCAN_IDLE_TIMEOUT = Option(
+    "scan.watermark.idle-timeout",
+    kinds.DURATION,
+    doc="After how long without a row a partition does not hold the watermark back; `table.exec.source.idle-timeout`.",
+)
 SCAN_PARALLELISM = Option("scan.parallelism", kinds.PARALLELISM, doc="At least so many Spark tasks read a large step.")
 SINK_PARTITIONER = Option(
     "sink.partitioner",
@@ -109,7 +114,8 @@ SINK_BUFFER_INTERVAL = Option(
 _COMMON: tuple[Option[Any], ...] = (
     *(CONNECTOR, TOPIC, TOPIC_PATTERN, BOOTSTRAP_SERVERS, GROUP_ID, KEY_FORMAT, KEY_FIELDS_PREFIX),
     *(VALUE_FORMAT, VALUE_FIELDS_INCLUDE, SCAN_BOUNDED_MODE, SCAN_BOUNDED_OFFSETS, SCAN_BOUNDED_MILLIS),
-    *(SCAN_DISCOVERY_INTERVAL, SCAN_PARALLELISM, SINK_DELIVERY_GUARANTEE, SINK_TRANSACTIONAL_ID_PREFIX),
+    *(SCAN_DISCOVERY_INTERVAL, SCAN_IDLE_TIMEOUT, SCAN_PARALLELISM),
+    *(SINK_DELIVERY_GUARANTEE, SINK_TRANSACTIONAL_ID_PREFIX),
     *(SINK_TRANSACTION_NAMING, SINK_PARALLELISM),
 )
 

@@ -43,6 +43,7 @@ class TableOptions:
     start: Position
     end: Position
     discovery: timedelta | None
+    idle_timeout: timedelta | None
     scan_parallelism: int | None
     sink_parallelism: int | None
     partitioner: str
@@ -79,6 +80,7 @@ def table_options(given: WithOptions, *, table: str, physical: Physical, primary
     _check_prefix(given, key, prefix, has_key)
     guarantee = _guarantee(given)
     discovery = given.given.value(options.SCAN_DISCOVERY_INTERVAL).length
+    idle = given.given.get(options.SCAN_IDLE_TIMEOUT)
     return TableOptions(
         connector=given.connector,
         topics=given.given.get(options.TOPIC) or (),
@@ -92,6 +94,7 @@ def table_options(given: WithOptions, *, table: str, physical: Physical, primary
         start=Position(mode="earliest-offset") if upsert else _start(given),
         end=_end(given),
         discovery=discovery or None,
+        idle_timeout=None if idle is None else idle.length,
         scan_parallelism=given.given.get(options.SCAN_PARALLELISM),
         sink_parallelism=given.given.get(options.SINK_PARALLELISM),
         partitioner="default" if upsert else _partitioner(given, key),
