@@ -58,8 +58,7 @@ class FromBinder:
         self, item: exp.Expr, left: Source | None, kind: JoinKind, condition: exp.Join | None
     ) -> Source:
         """One item of FROM, joined to what stands left of it."""
-        is_function = isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous)
-        if is_function and item.this.name not in RELATIONS and not item.this.args.get("window"):
+        if isinstance(item, exp.Table) and _is_function(item):
             return self._function(item, left, kind, condition)
         if item.args.get("lateral") and left is not None:
             return self._lateral(item, left, kind, condition)
@@ -315,3 +314,9 @@ def _distinct_names(left: Sequence[Field], right: Sequence[Field], join: exp.Joi
         raise DuplicateObject(
             f'table name "{name}" specified more than once', sqlstate="42712", position=position
         )
+
+
+def _is_function(item: exp.Table) -> bool:
+    """A call in the place of a relation, but for the calls that are relations themselves."""
+    call = item.this
+    return isinstance(call, exp.Anonymous) and call.name not in RELATIONS and not call.args.get("window")
