@@ -24,7 +24,8 @@ _NOT_SEEN = float("nan")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
-    """At `second`.  `ticks`: seconds that each tick since the sample before took; `jobs`: Spark jobs of each.
+    """At `second`.  `ticks`: seconds that each tick since the sample before took; `plans`: in how many of them Spark
+    planned; `jobs`: Spark jobs of each.
 
     `heap` (live objects, after a collection) and `views` (Spark's temporary ones) are looked at now and then only.
     """
@@ -34,6 +35,7 @@ class Sample:
     jvm: float
     files: int
     ticks: Sequence[float]
+    plans: Sequence[float]
     jobs: Sequence[int]
     heap: float = _NOT_SEEN
     views: float = _NOT_SEEN
@@ -54,6 +56,7 @@ class Watcher:
     def take(self, *, with_heap: bool) -> None:
         python, jvm = self._memory()
         ticks = self._ticks()
+        plans = self._plans()
         heap, views = self._heap() if with_heap else (_NOT_SEEN, _NOT_SEEN)
         sample = Sample(
             second=time.monotonic() - self._began,
@@ -61,6 +64,7 @@ class Watcher:
             jvm=jvm,
             files=sum(1 for each in self.data_dir.rglob("*") if each.is_file()),
             ticks=[seconds for _, _, seconds in ticks],
+            plans=[plans[tick] for tick, _, _ in ticks if tick in plans],
             jobs=[jobs for _, jobs, _ in ticks],
             heap=heap,
             views=views,
@@ -90,6 +94,16 @@ class Watcher:
         self._last_tick = max((tick for tick, _, _ in ticks), default=self._last_tick)
         return ticks
 
+    def _plans(self) -> dict[int, float]:
+        """By tick, the seconds in which Spark planned its queries."""
+        found = self.connection.execute(
+            b"SELECT tick::text, planning_seconds FROM mz_internal.mz_tick_costs"
+        ).fetchall()
+        plans: dict[int, float] = {}
+        for tick, seconds in found:
+            plans[int(tick)] = plans.get(int(tick), 0.0) + seconds
+        return plans
+
     def _heap(self) -> tuple[float, float]:
         """Live objects of the JVM, and how many temporary views are among them.  Makes it collect garbage."""
         jcmd = java_home() / "bin" / "jcmd"
@@ -106,13 +120,14 @@ class Watcher:
 
 
 def table(samples: Sequence[Sample]) -> str:
-    lines = ["  second  python MB  JVM MB  heap MB  views  files  ticks  median ms  max ms  jobs/tick"]
+    lines = ["  second  python MB  JVM MB  heap MB  views  files  ticks  median ms  max ms  plan ms  jobs/tick"]
     for each in samples:
         median, longest = (1000 * f(each.ticks) if each.ticks else _NOT_SEEN for f in (statistics.median, max))
+        plan = 1000 * statistics.median(each.plans) if each.plans else _NOT_SEEN
         jobs = sum(each.jobs) / len(each.jobs) if each.jobs else _NOT_SEEN
         lines.append(
             f"  {each.second:6.0f}  {each.python:9.0f}  {each.jvm:6.0f}  {each.heap:7.0f}  {each.views:5.0f}"
-            f"  {each.files:5}  {len(each.ticks):5}  {median:9.0f}  {longest:6.0f}  {jobs:9.1f}"
+            f"  {each.files:5}  {len(each.ticks):5}  {median:9.0f}  {longest:6.0f}  {plan:7.0f}  {jobs:9.1f}"
         )
     return "\n".join(lines).replace("nan", "  -") + "\n"
 

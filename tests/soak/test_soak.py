@@ -6,7 +6,8 @@ regions, so whatever grows is a leak.  It is red if, from the first third after 
 
 - resident memory of the engine's Python or of its JVM grows by more than 1.3,
 - live objects of the JVM grow by more than 1.3, or Spark's temporary views by more than 1.5 (where there is a JDK),
-- the median tick takes more than 1.5 times as long, or runs more than 1.3 times as many Spark jobs,
+- the median tick takes more than 1.5 times as long, is planned for more than 1.5 times as long, or runs
+  more than 1.3 times as many Spark jobs,
 
 if the data directory ever has more than MOST_FILES files, or if a topic differs from the oracle in any message.  Tried:
 an engine that kept 2 MB and one temporary view of each tick was red by memory, live objects and views in 120 seconds.
@@ -110,6 +111,7 @@ def check_samples(samples: Sequence[Sample], capsys: pytest.CaptureFixture[str])
         growth("live objects (MB)", samples, lambda each: [each.heap], 1.3, min),
         growth("temporary views", samples, lambda each: [each.views], 1.5, min),
         growth("seconds for a tick", samples, lambda each: each.ticks, 1.5),
+        growth("seconds of it to plan", samples, lambda each: each.plans, 1.5),
         growth("jobs of a tick", samples, lambda each: each.jobs, 1.3),
     ]
     found = [each for each in seen if each is not None]
