@@ -75,7 +75,7 @@ class Engine:
         state.mkdir(exist_ok=True)
         self.sizes = sizes or Sizes()
         self.store = Store(views=self.views, directory=state, small_rows=self.sizes.small_rows)
-        self.statuses = Statuses()
+        self.statuses = Statuses(self.database)
         self.log = defences.open_tick_log(self.database)
         self.cluster = Cluster(store=self.store, log=self.log, statuses=self.statuses)
         self.catalog = Catalog()
@@ -211,6 +211,7 @@ class Engine:
         for source in self.cluster.sources.values():
             source.close()
         self.running.close()
+        self.statuses.save()
         self.store.close()
         self.database.close()
         if self._temporary:

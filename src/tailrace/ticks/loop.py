@@ -241,11 +241,12 @@ class Loop:
                 source.commit(position)
 
     def _keep_house(self) -> None:
-        """Compaction and checkpoints, now and then."""
+        """The history of statuses; compaction and checkpoints, now and then."""
         hold, retention = self.cluster.hold(), self.cluster.retention()
         for trace in list(self.cluster.store.traces.values()):
             trace.allow_compaction(min(hold, retention.get(trace.id, hold)))
             self.compactor.compact(trace)
+        self.cluster.statuses.save()
         if time.monotonic() >= self._checkpoint_at:
             self._checkpoint()
 
