@@ -6,62 +6,53 @@ MODE APPEND keeps every change with its tick, so a table tells as much as a topi
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
-from pyiceberg.catalog.sql import SqlCatalog
 
 from faults.pipeline import KEYS, Pipeline
+from faults.test_zombies import REFUSAL
 from tailrace.testing.broker import Broker
 from tailrace.testing.crash import CRASH_POINTS
 from tailrace.testing.fixtures import TopicFactory
+from tailrace.testing.iceberg_rest import IcebergRest
 from tailrace.testing.topics import Message
 
 POINTS = [point for point in CRASH_POINTS if point.startswith("iceberg.")]
 TURNS = {"iceberg.progress_read": 1}
 _STATEMENTS = """
-CREATE CONNECTION IF NOT EXISTS lake TO ICEBERG CATALOG (CATALOG TYPE 'sql', URL '{url}', WAREHOUSE '{warehouse}');
-CREATE SINK IF NOT EXISTS {name}_out FROM {name} INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE '{name}')
+CREATE CONNECTION IF NOT EXISTS lake TO ICEBERG CATALOG (CATALOG TYPE 'rest', URL '{url}');
+CREATE SINK IF NOT EXISTS {name}_out FROM {name} INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE '{table}')
 MODE APPEND WITH (COMMIT INTERVAL '1s')
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """One sink into a catalog in SQLite."""
+    """One sink into a table of its own."""
 
-    directory: Path
+    server: IcebergRest
     name: str
+    table: str = field(default_factory=lambda: f"t{uuid.uuid4().hex[:8]}")
 
     def __post_init__(self) -> None:
-        (self.directory / "warehouse").mkdir(parents=True)
-        self._catalog().create_namespace("n")
+        self.server.catalog.create_namespace_if_not_exists("n")
 
     @property
     def names(self) -> list[str]:
         return [self.name]
 
-    def _catalog(self) -> SqlCatalog:
-        return SqlCatalog("default", uri=self._url, warehouse=self._warehouse)
-
-    @property
-    def _url(self) -> str:
-        return f"sqlite:///{self.directory}/catalog.db"
-
-    @property
-    def _warehouse(self) -> str:
-        return f"file://{self.directory}/warehouse"
-
     def statements(self) -> list[str]:
-        return _STATEMENTS.format(url=self._url, warehouse=self._warehouse, name=self.name).split(";")
+        return _STATEMENTS.format(url=self.server.url, name=self.name, table=self.table).split(";")
 
     def told(self, name: str) -> list[Message]:
         """Of each key and tick, the row that came, or that one left."""
-        rows = self._catalog().load_table(f"n.{name}").scan().to_arrow().to_pylist()
+        rows = self.server.catalog.load_table(f"n.{self.table}").scan().to_arrow().to_pylist()
         told: dict[tuple[int, str], list[dict[str, Any]]] = {}
         for row in rows:
             told.setdefault((row["_mz_timestamp"], json.dumps({KEYS[name]: row[KEYS[name]]})), []).append(row)
@@ -87,16 +78,69 @@ def _value(changes: list[dict[str, Any]]) -> bytes | None:
     return json.dumps(values[0]).encode() if values else None
 
 
+class LakeFactory(Protocol):
+    def __call__(self, server: IcebergRest | None = None) -> Pipeline: ...
+
+
 @pytest.fixture
-def lake(tmp_path: Path, broker: Broker, topic: TopicFactory) -> Iterator[Pipeline]:
+def lake(tmp_path: Path, broker: Broker, iceberg_rest: IcebergRest, topic: TopicFactory) -> Iterator[LakeFactory]:
     with ExitStack() as running:
-        topics = {"orders": topic("orders", partitions=2)}
-        outlet = Lake(tmp_path / "lake", "prices")
-        yield running.enter_context(Pipeline(tmp_path, broker.bootstrap, topics, outlet=outlet))
+
+        def make(server: IcebergRest | None = None) -> Pipeline:
+            topics = {"orders": topic("orders", partitions=2)}
+            outlet = Lake(server or iceberg_rest, "prices")
+            return running.enter_context(Pipeline(tmp_path, broker.bootstrap, topics, outlet=outlet))
+
+        yield make
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_table_holds_every_change_once_after_dying_at(point: str, lake: Pipeline) -> None:
-    lake.run_until_killed_at(f"{point}:{TURNS.get(point, 3)}")
-    lake.run_until_caught_up()
-    lake.check(fused=True)
+def test_a_table_holds_every_change_once_after_dying_at(point: str, lake: LakeFactory) -> None:
+    die_and_recover(lake(), f"{point}:{TURNS.get(point, 3)}")
+
+
+def die_and_recover(pipeline: Pipeline, point: str) -> None:
+    pipeline.run_until_killed_at(point)
+    pipeline.run_until_caught_up()
+    pipeline.check(fused=True)
+
+
+def test_sinks_go_on_when_the_catalog_was_killed(lake: LakeFactory) -> None:
+    with IcebergRest() as server:
+        pipeline = lake(server)
+        pipeline.start()
+        pipeline.run_for(ticks=3)
+        server.kill()
+        pipeline.run_for(ticks=2)
+        server.start()
+        pipeline.run_until_caught_up()
+        pipeline.check(fused=True)
+
+
+def outlive(zombie: Pipeline, **environment: str) -> Pipeline:
+    """A zombie whose files are written commits when its successor has committed some ticks."""
+    zombie.run_until_stopped_at("iceberg.written_not_committed:2", **environment)
+    zombie.engine.pause()
+    successor = zombie.successor()
+    successor.start(**environment)
+    successor.run_for(ticks=6)
+    zombie.engine.resume()
+    return successor
+
+
+def test_a_zombie_cannot_commit_what_it_has_written(lake: LakeFactory) -> None:
+    zombie = lake()
+    with outlive(zombie) as successor:
+        zombie.wait_until_refused(REFUSAL)
+        successor.run_until_caught_up()
+        successor.check(fused=True)
+
+
+def test_without_the_condition_it_can(lake: LakeFactory) -> None:
+    zombie, off = lake(), {"TAILRACE_TEST_DEFENCES": "-conditional_commit"}
+    with outlive(zombie, **off) as successor:
+        zombie.run_for(ticks=3)
+        zombie.engine.kill()
+        successor.run_until_caught_up(**off)
+        with pytest.raises(AssertionError):
+            successor.check(fused=True)

@@ -16,6 +16,7 @@ import pytest
 
 from faults.oracle import Content, plain
 from faults.pipeline import KEYS, Pipeline
+from faults.test_zombies import REFUSAL
 from tailrace.testing.broker import Broker
 from tailrace.testing.fixtures import TopicFactory
 from tailrace.testing.redis import PASSWORD, Redis
@@ -117,3 +118,50 @@ def test_a_snapshot_that_was_cut_off_is_finished(keys: KeysFactory) -> None:
     assert 0 < len(content) < ALREADY_THERE
     pipeline.run_until_caught_up()
     check(pipeline, outlet)
+
+
+def check_all(pipeline: Pipeline, outlet: Keys) -> None:
+    """Everything that was logged has arrived, and nothing else."""
+    check(pipeline, outlet)
+    assert outlet.state()[2] == pipeline.history(outlet.name).content(pipeline.archive.ticks[-1])
+
+
+def test_sinks_go_on_when_the_server_was_killed(keys: KeysFactory) -> None:
+    pipeline, outlet = keys("totals")
+    pipeline.start()
+    pipeline.run_for(ticks=3)
+    outlet.server.kill()
+    pipeline.run_for(ticks=2)
+    outlet.server.start()
+    pipeline.run_until_caught_up()
+    check_all(pipeline, outlet)
+
+
+def outlive(zombie: Pipeline, **environment: str) -> Pipeline:
+    """A zombie that had asked, and written nothing yet, goes on when its successor has written some ticks."""
+    zombie.run_until_stopped_at("redis.progress_read", **environment)
+    zombie.engine.pause()
+    successor = zombie.successor()
+    successor.start(**environment)
+    successor.run_for(ticks=4)
+    zombie.engine.resume()
+    return successor
+
+
+def test_a_zombie_that_has_asked_cannot_write(keys: KeysFactory) -> None:
+    zombie, outlet = keys("prices")
+    with outlive(zombie) as successor:
+        zombie.wait_until_refused(REFUSAL)
+        successor.run_until_caught_up()
+        check_all(successor, outlet)
+
+
+def test_without_the_generation_it_can(keys: KeysFactory) -> None:
+    zombie, outlet = keys("prices")
+    off = {"TAILRACE_TEST_DEFENCES": "-generation"}
+    with outlive(zombie, **off) as successor:
+        zombie.run_for(ticks=3)
+        zombie.engine.kill()
+        successor.run_until_caught_up(**off)
+        with pytest.raises(AssertionError):
+            check_all(successor, outlet)
