@@ -271,6 +271,7 @@ def test_a_table_tells_who_wrote_it(engine: Engine, warehouse: Warehouse) -> Non
     writer.progress()
     writer.write(Tick(10), zset((1, "a", 1)))
     writer.write(Tick(20), zset((2, "b", 1)))
+    assert warehouse.table(sink.table).properties["write.metadata.previous-versions-max"] == "100"
     other = replace(sink, id="u8")
     with pytest.raises(SqlError, match="written by another sink, u7"):
         IcebergSink(other, engine.spark).progress()

@@ -1,4 +1,4 @@
-"""Columns as an Iceberg table holds them: Spark text for what Spark must rearrange, Iceberg types for the rest.
+"""Columns as an Iceberg table holds them.  What Spark must rearrange for it, it does as for other Parquet files.
 
 Iceberg has no unsigned integers, intervals or arrays of unknown dimension: the first are the next wider type, intervals
 are text, and arrays are refused.
@@ -14,11 +14,9 @@ from pyiceberg import types as iceberg
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema as IcebergSchema
 
-from tailrace.formats.encode_scalars import interval_text, literal
 from tailrace.formats.parquet_columns import UNSCALED_DIGITS
 from tailrace.types.core import (
     ArrayOf,
-    Char,
     ListOf,
     MapOf,
     Numeric,
@@ -75,35 +73,8 @@ def table_schema(schema: Schema, key: Sequence[int] = ()) -> IcebergSchema:
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:
-    """What `select` casts to, for a table made by `table_schema`."""
+    """What `parquet_columns.select` casts to, for a table made by `table_schema`."""
     return schema_to_pyarrow(table_schema(schema), include_field_ids=False)
-
-
-def select(schema: Schema, places: Sequence[str]) -> str:
-    outputs = (spark_text(place, column.type) for place, column in zip(places, schema, strict=True))
-    return ", ".join(f"{text} AS c{i}" for i, text in enumerate(outputs))
-
-
-def spark_text(x: str, type: SqlType, depth: int = 0) -> str:
-    """The value as Arrow can cast it.  `depth` keeps the variables of nested lambdas apart."""
-    match type:
-        case Scalar(name="uuid"):
-            return f"unhex(replace({x}, '-', ''))"
-        case Scalar(name="interval"):
-            return interval_text(x)
-        case Char(length=length):
-            return f"rpad({x}, {length}, ' ')"
-        case ListOf(element=element):
-            return f"transform({x}, e{depth} -> {spark_text(f'e{depth}', element, depth + 1)})"
-        case MapOf(value=value):
-            return f"transform_values({x}, (k{depth}, v{depth}) -> {spark_text(f'v{depth}', value, depth + 1)})"
-        case Record(fields=fields):
-            parts = ", ".join(
-                f"{literal(f.name)}, {spark_text(f'{x}.f{i}', f.type, depth)}" for i, f in enumerate(fields)
-            )
-            return f"CASE WHEN {x} IS NOT NULL THEN named_struct({parts}) END"
-        case _:
-            return x
 
 
 def _type(type: SqlType, ids: Iterator[int]) -> iceberg.IcebergType:

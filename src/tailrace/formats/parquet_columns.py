@@ -10,7 +10,8 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from tailrace.formats.encode_scalars import literal
+from tailrace.formats.encode_scalars import interval_text, literal
+from tailrace.types.arrow import SCALARS
 from tailrace.types.core import (
     ArrayOf,
     Char,
@@ -27,28 +28,19 @@ from tailrace.types.core import (
 )
 
 UNSCALED_DIGITS = 10
-"""Digits after the point of a numeric without a scale: 28 remain before it."""
+"""Digits after the point of a numeric without a scale: 28 remain before it.  Fewer than in memory."""
 
 _SCALARS = {
-    "boolean": pa.bool_(),
-    "smallint": pa.int16(),
-    "integer": pa.int32(),
-    "bigint": pa.int64(),
+    **{name: type for name, type in SCALARS.items() if name != "interval"},
     "uint2": pa.uint16(),
     "uint4": pa.uint32(),
     "uint8": pa.uint64(),
     "oid": pa.uint32(),
-    "real": pa.float32(),
-    "double precision": pa.float64(),
-    "text": pa.string(),
-    "unknown": pa.string(),
-    "bytea": pa.binary(),
-    "date": pa.date32(),
     "time": pa.time64("us"),
-    "jsonb": pa.string(),
     "uuid": pa.binary(16),
     "mz_timestamp": pa.uint64(),
 }
+"""As in memory, but for types that Parquet has and Spark has not."""
 _NAMES = {"double precision": "double", "unknown": "text"}
 
 
@@ -114,6 +106,8 @@ def spark_text(x: str, type: SqlType, depth: int = 0) -> str:
     match type:
         case Scalar(name="uuid"):
             return f"unhex(replace({x}, '-', ''))"
+        case Scalar(name="interval"):  # of Iceberg's alone
+            return interval_text(x)
         case Char(length=length):
             return f"rpad({x}, {length}, ' ')"
         case ListOf(element=element):

@@ -40,6 +40,13 @@ from tailrace.types.core import Tick
 
 _log = logging.getLogger(__name__)
 
+_PROPERTIES = {
+    "format-version": "2",
+    "write.metadata.delete-after-commit.enabled": "true",  # or every commit leaves a file behind
+    "write.metadata.previous-versions-max": "100",
+}
+"""Of a table that we create."""
+
 
 class IcebergSink:
     """Keeps the contract of sinks/contract.py.  Not for two threads at a time."""
@@ -102,9 +109,9 @@ class IcebergSink:
         try:
             table = catalog.load_table(sink.identifier)
         except NoSuchTableError:
-            spec = sink.partition_spec(sink.table_schema)
-            properties = {"format-version": "2"}
-            table = catalog.create_table(sink.identifier, sink.table_schema, partition_spec=spec, properties=properties)
+            schema = sink.table_schema
+            spec = sink.partition_spec(schema)
+            table = catalog.create_table(sink.identifier, schema, partition_spec=spec, properties=_PROPERTIES)
         if table.format_version != 2:
             raise SqlError(f'table "{sink.shown}" has format version {table.format_version}, not 2', sqlstate="0A000")
         self._add_columns(table)

@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.transforms import parse_transform
 
 from tailrace.errors import SqlError
-from tailrace.formats import iceberg_columns
+from tailrace.formats import iceberg_columns, parquet_columns
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks import iceberg_partitions
 from tailrace.sinks.iceberg_connection import IcebergConnection
@@ -140,11 +140,11 @@ class IcebergSinkDefinition:
     @property
     def _key_outputs(self) -> str:
         columns = tuple(self.schema[place] for place in self.key or ())
-        return iceberg_columns.select(columns, [f"c{place}" for place in self.key or ()])
+        return parquet_columns.select(columns, [f"c{place}" for place in self.key or ()])
 
     @property
     def _outputs(self) -> str:
-        return iceberg_columns.select(self.schema, [f"c{i}" for i in range(len(self.schema))])
+        return parquet_columns.select(self.schema, [f"c{i}" for i in range(len(self.schema))])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

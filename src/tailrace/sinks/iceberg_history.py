@@ -12,12 +12,13 @@ from tailrace.errors import SqlError
 from tailrace.types.core import Tick
 
 FRONTIER, VERSION, SINK = "mz-frontier", "mz-sink-version", "mz-sink-id"
+_OUR_VERSION = 0
 _HINT = "Nobody else may write to the table of a sink.  Drop the sink and create it with another table."
 
 
 def summary(sink_id: str, tick: Tick) -> dict[str, str]:
     """Of a snapshot with which the table holds everything up to the tick."""
-    return {FRONTIER: f"[{tick + 1}]", VERSION: "0", SINK: sink_id}
+    return {FRONTIER: f"[{tick + 1}]", VERSION: str(_OUR_VERSION), SINK: sink_id}
 
 
 def held(table: Table, sink_id: str, *, continues: bool) -> Tick | None:
@@ -30,6 +31,7 @@ def held(table: Table, sink_id: str, *, continues: bool) -> Tick | None:
         said = {} if snapshot.summary is None else snapshot.summary.additional_properties
         if said.get(FRONTIER) is not None:
             if said.get(SINK, sink_id) == sink_id:
+                _refuse_newer(int(said.get(VERSION, _OUR_VERSION)))
                 [upper] = json.loads(said[FRONTIER])
                 return Tick(int(upper) - 1)
             if continues:
@@ -56,6 +58,15 @@ def held(table: Table, sink_id: str, *, continues: bool) -> Tick | None:
             sqlstate="55000",
         )
     return None
+
+
+def _refuse_newer(version: int) -> None:
+    if version > _OUR_VERSION:
+        raise SqlError(
+            f"Fenced off by newer sink version: resume_version {version}, sink_version {_OUR_VERSION}",
+            hint="Run the program that has written the table last, or a newer one.",
+            sqlstate="55000",
+        )
 
 
 def _ancestors(table: Table) -> Iterator[Snapshot]:

@@ -23,7 +23,7 @@ from tailrace.types.core import (
 from tailrace.types.spark import UNSCALED_DIGITS
 
 _INTERVAL = pa.struct([("months", pa.int32()), ("days", pa.int32()), ("micros", pa.int64())])
-_SCALARS = {
+SCALARS = {
     "boolean": pa.bool_(),
     "smallint": pa.int16(),
     "integer": pa.int32(),
@@ -49,7 +49,7 @@ _SCALARS = {
 def arrow_type(type: SqlType) -> pa.DataType:
     match type:
         case Scalar(name=name):
-            return _SCALARS[name]
+            return SCALARS[name]
         case Numeric(scale=scale):
             return pa.decimal128(38, UNSCALED_DIGITS if scale is None else scale)
         case Varchar() | Char():

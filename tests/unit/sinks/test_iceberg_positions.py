@@ -74,3 +74,13 @@ def test_a_column_may_have_had_another_name(tmp_path: Path) -> None:
     table.arrow = table.table.schema().as_arrow()
     table.change({"id": [1], "v": ["c"]}, {"id": [1]})
     assert table.rows() == [(1, "c"), (2, "b")]
+
+
+def test_a_commit_may_have_no_rows(tmp_path: Path) -> None:
+    table = Written(tmp_path, pa.schema([("k", pa.int32())]))
+    table.change({"k": []}, tick="1")
+    assert table.rows() == []
+    table.change({"k": [1]})
+    table.change({"k": []}, {"k": [7]}, tick="3")
+    assert table.rows() == [(1,)]
+    assert [s.summary.get("tick") for s in table.table.metadata.snapshots if s.summary] == ["1", None, "3"]
