@@ -12,6 +12,10 @@ if __name__ == "__main__":
         from benchmarks import state, ticks
 
         sys.exit((ticks if sys.argv[1] == "ticks" else state).main(sys.argv[2:]))
+    if sys.argv[1:2] == ["targets"]:  # has servers of its own
+        from benchmarks import targets
+
+        sys.exit(targets.main(sys.argv[2:]))
     if "BENCH_BOOTSTRAP" in os.environ or sys.argv[1:2] in (["setup"], ["table"]):
         from benchmarks.cli import main
 

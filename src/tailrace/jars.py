@@ -260,14 +260,14 @@ def _run_ivy(
     ]
     command += ["-cache", cache, "-confs", "default", "-retrieve", target / pattern]
     _say(f"jars: fetching {set_name}")
-    ivy = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert ivy.stdout is not None
     transcript = []
-    for line in ivy.stdout:
-        transcript.append(line)
-        if file := re.match(r"downloading \S+/(\S+)", line):
-            _say(f"jars:   {file.group(1)}")
-    if ivy.wait() != 0:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
+        assert ivy.stdout is not None
+        for line in ivy.stdout:
+            transcript.append(line)
+            if file := re.match(r"downloading \S+/(\S+)", line):
+                _say(f"jars:   {file.group(1)}")
+    if ivy.returncode != 0:
         shutil.rmtree(target, ignore_errors=True)
         raise JarsUnavailable(
             f"the jars of {set_name} could not be fetched; is there a network, or a mirror to name in"

@@ -1,0 +1,314 @@
+"""How fast rows get into each target, beside the plain writer that somebody with Spark would use.
+
+`python -m benchmarks targets [--rows N] [--changes N] [--ticks N] [--only postgres,redis,iceberg,s3]` starts the servers,
+writes a snapshot of N rows and then ticks of changes with our sinks, exactly once, and the same rows with a plain writer,
+which only appends and forgets.  Both read the same Parquet files with the same Spark.  At the end the target's rows are
+counted.  Ratios above 1 mean that ours is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import redis
+from pyiceberg.catalog import Catalog
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.settings import JVM_HEAP, PARALLELISM
+from tailrace.formats import parquet_columns
+from tailrace.ivm.views import Views
+from tailrace.ivm.zset import ZSet
+from tailrace.jars import jdbc_driver
+from tailrace.secret import Secret
+from tailrace.sinks.contract import Sink
+from tailrace.sinks.iceberg import IcebergSink
+from tailrace.sinks.iceberg_connection import IcebergConnection
+from tailrace.sinks.iceberg_definition import IcebergSinkDefinition
+from tailrace.sinks.postgres import PostgresSink
+from tailrace.sinks.postgres_connection import PostgresConnection
+from tailrace.sinks.postgres_definition import PostgresSinkDefinition
+from tailrace.sinks.redis import RedisSink
+from tailrace.sinks.redis_connection import RedisConnection
+from tailrace.sinks.redis_definition import RedisSinkDefinition
+from tailrace.sinks.s3_connection import S3Connection
+from tailrace.sinks.s3_export import Export
+from tailrace.sinks.s3_files import ParquetFiles
+from tailrace.spark import build_session
+from tailrace.testing import postgres as pg
+from tailrace.testing import redis as rd
+from tailrace.testing import s3
+from tailrace.testing.iceberg_rest import IcebergRest
+from tailrace.types.core import BIGINT, INTEGER, TEXT, Column, Tick, Timestamp
+
+SCHEMA = (
+    Column("k", INTEGER, False),
+    Column("item", TEXT, True),
+    Column("amount", BIGINT, True),
+    Column("at", Timestamp(), True),
+)
+NAMES = ", ".join(f"c{i} AS {column.name}" for i, column in enumerate(SCHEMA))
+_ROW = (
+    "CAST({id} AS int) AS c0, concat('item-', {id} % 1000) AS c1, {id} * 7 + {version} AS c2,"
+    " timestamp_ntz'2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, CAST({id} AS int)) AS c3"
+)
+
+
+_WARM = 50_000  # rows that nobody measures: Spark compiles, and starts its workers
+
+
+class Target(Protocol):
+    """Ours and the plain writer into the same server.  `plain` appends rows, whatever is there."""
+
+    name: str
+
+    def ours(self, name: str) -> Sink: ...
+
+    def plain(self, rows: DataFrame, name: str) -> None: ...
+
+    def count(self, name: str) -> int:
+        """Rows that ours has there."""
+
+
+class PostgresTarget:
+    name = "postgres"
+
+    def __init__(self, spark: SparkSession, views: Views, running: ExitStack) -> None:
+        self._spark = spark
+        self._views = views
+        self._server = running.enter_context(pg.Postgres())
+
+    def ours(self, name: str) -> Sink:
+        connection = PostgresConnection(
+            name="pg",
+            host="127.0.0.1",
+            port=self._server.port,
+            database="postgres",
+            user=Secret("postgres"),
+            password=Secret(pg.PASSWORD),
+        )
+        definition = PostgresSinkDefinition(
+            id=name, name=name, connection=connection, region="b", table=("public", name), schema=SCHEMA, key=(0,), proven=True
+        )
+        return PostgresSink(definition, self._spark, small=self._views.small)
+
+    def plain(self, rows: DataFrame, name: str) -> None:
+        """A snapshot goes to a table with the same primary key, changes to one without."""
+        key = "PRIMARY KEY" if name.endswith("snapshot") else ""
+        with self._server.connect() as session:
+            columns = f'"k" int {key}, item text, amount bigint, at timestamp'
+            session.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
+        options = {
+            "url": f"jdbc:postgresql://127.0.0.1:{self._server.port}/postgres?reWriteBatchedInserts=true",
+            "driver": "org.postgresql.Driver",
+            "user": "postgres",
+            "password": pg.PASSWORD,
+            "dbtable": name,
+            "batchsize": "10000",
+        }
+        rows.write.format("jdbc").options(**options).mode("append").save()
+
+    def count(self, name: str) -> int:
+        with self._server.connect() as session:
+            found = session.execute(f"SELECT count(*) FROM {name}").fetchone()
+        assert found is not None
+        return int(found[0])
+
+
+class RedisTarget:
+    """The plain writer: SETs in pipelines of a thousand, from Spark's tasks."""
+
+    name = "redis"
+
+    def __init__(self, spark: SparkSession, views: Views, running: ExitStack) -> None:
+        self._spark = spark
+        self._views = views
+        self._server = running.enter_context(rd.Redis())
+
+    def ours(self, name: str) -> Sink:
+        connection = RedisConnection(name="r", host="127.0.0.1", port=self._server.port, password=Secret(rd.PASSWORD))
+        definition = RedisSinkDefinition(
+            id=name, name=name, connection=connection, region="b", schema=SCHEMA, template=((f"{name}:", 0),), proven=True
+        )
+        return RedisSink(definition, self._spark, small=self._views.small)
+
+    def plain(self, rows: DataFrame, name: str) -> None:
+        port, password = self._server.port, rd.PASSWORD
+
+        def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            with redis.Redis(port=port, password=password) as client:
+                for batch in batches:
+                    keys, values = batch.column(0).to_pylist(), batch.column(1).to_pylist()
+                    for start in range(0, len(keys), 1000):
+                        pipeline = client.pipeline(transaction=False)
+                        for key, value in zip(keys[start : start + 1000], values[start : start + 1000], strict=True):
+                            pipeline.set(f"{name}:{key}", value)
+                        pipeline.execute()
+            yield pa.record_batch({"n": pa.array([0])})
+
+        rows.selectExpr("k", "to_json(struct(*)) AS value").mapInArrow(send, "n bigint").collect()
+
+    def count(self, name: str) -> int:
+        with self._server.connect() as client:
+            return sum(1 for _ in client.scan_iter(f"{name}:*", count=10_000))
+
+
+class IcebergTarget:
+    """The plain writer: pyiceberg's append of the rows as one Arrow table."""
+
+    name = "iceberg"
+
+    def __init__(self, spark: SparkSession, views: Views, running: ExitStack) -> None:
+        self._spark = spark
+        self._views = views
+        self._server = running.enter_context(IcebergRest())
+        self._catalog: Catalog = self._server.catalog
+        self._catalog.create_namespace("n")
+
+    def ours(self, name: str) -> Sink:
+        connection = IcebergConnection(name="lake", catalog_type="rest", url=self._server.url)
+        definition = IcebergSinkDefinition(
+            id=name, name=name, connection=connection, namespace="n", table=name, schema=SCHEMA, key=(0,)
+        )
+        return IcebergSink(definition, self._spark, small=self._views.small)
+
+    def plain(self, rows: DataFrame, name: str) -> None:
+        arrow = rows.toArrow()
+        self._catalog.create_table_if_not_exists(f"n.{name}", arrow.schema)
+        self._catalog.load_table(f"n.{name}").append(arrow)
+
+    def count(self, name: str) -> int:
+        return self._catalog.load_table(f"n.{name}").scan().count()
+
+
+TARGETS: dict[str, Callable[[SparkSession, Views, ExitStack], Target]] = {
+    "postgres": PostgresTarget,
+    "redis": RedisTarget,
+    "iceberg": IcebergTarget,
+}
+"""Sinks.  COPY TO S3 is measured apart: it has no ticks."""
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks targets", description=__doc__)
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--changes", type=int, default=10_000, help="of each tick")
+    parser.add_argument("--ticks", type=int, default=20)
+    parser.add_argument("--only", default=",".join((*TARGETS, "s3")))
+    args = parser.parse_args(argv)
+    extra = {"spark.driver.extraClassPath": str(jdbc_driver()), "spark.jars": str(jdbc_driver())}
+    spark = build_session(f"local[{PARALLELISM}]", JVM_HEAP, extra=extra)
+    views, only = Views(spark), args.only.split(",")
+    right = True
+    with tempfile.TemporaryDirectory() as folder:
+        _rows(spark, args.rows).write.parquet(f"{folder}/rows")
+        spark.read.parquet(f"{folder}/rows").createOrReplaceGlobalTempView("snapshot_rows")
+        print(f"{args.rows:,} rows, then {args.ticks} ticks of {args.changes:,} changed rows", flush=True)
+        for name in (name for name in TARGETS if name in only):
+            with ExitStack() as running:
+                right &= _measure(TARGETS[name](spark, views, running), views, args)
+        if "s3" in only:
+            right &= _measure_s3(spark, args.rows, Path(folder))
+    spark.stop()
+    return 0 if right else 1
+
+
+def _rows(spark: SparkSession, count: int) -> DataFrame:
+    return spark.sql(f"SELECT {_ROW.format(id='id', version=0)} FROM range({count})")
+
+
+def _measure(target: Target, views: Views, args: argparse.Namespace) -> bool:
+    _write(target, views, "warm", Work(rows=min(args.rows, _WARM), changes=min(args.changes, 1000), ticks=2))
+    snapshot, changes = _write(target, views, "bench", Work(rows=args.rows, changes=args.changes, ticks=args.ticks))
+    _say(target.name, "snapshot", args.rows, *snapshot)
+    _say(target.name, "changes", args.ticks * args.changes, *changes)
+    found = target.count("bench_ours")
+    if found != args.rows:
+        print(f"{target.name}: WRONG, {found:,} rows")
+    return found == args.rows
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    rows: int
+    changes: int
+    ticks: int
+
+
+Seconds = tuple[float, float]  # ours, plain
+
+
+def _write(target: Target, views: Views, name: str, work: Work) -> tuple[Seconds, Seconds]:
+    """The snapshot, and all changes."""
+    spark = views.large
+    sink = target.ours(f"{name}_ours")
+    sink.progress()
+    rows = f"SELECT * FROM global_temp.snapshot_rows WHERE c0 < {work.rows}"
+    snapshot = ZSet(arity=len(SCHEMA), sql=f"SELECT *, 1L AS weight FROM ({rows})", rows=work.rows, positive=True)
+    ours = _seconds(lambda: sink.write(Tick(1), snapshot))
+    plain = _seconds(lambda: target.plain(spark.sql(f"SELECT {NAMES} FROM ({rows})"), f"{name}_snapshot"))
+    ours_changing = plain_changing = 0.0
+    for tick in range(work.ticks):
+        first = (tick * work.changes) % max(work.rows - work.changes, 1)
+        old, new = (_changed(views, first, work.changes, version) for version in (0, 1))
+        both = f"SELECT *, -1L AS weight FROM {old} UNION ALL SELECT *, 1L AS weight FROM {new}"
+        delta = ZSet(arity=len(SCHEMA), sql=both, rows=2 * work.changes)
+        ours_changing += _seconds(lambda delta=delta, tick=tick: sink.write(Tick(tick + 2), delta))
+        came = views.small.sql(f"SELECT {NAMES} FROM {new}")
+        plain_changing += _seconds(lambda came=came: target.plain(came, f"{name}_changes"))
+    sink.close()
+    return (ours, plain), (ours_changing, plain_changing)
+
+
+def _changed(views: Views, first: int, count: int, version: int) -> str:
+    """Rows as a small tick has them: on the driver."""
+    text = _ROW.format(id="id", version=version)
+    rows = views.large.sql(f"SELECT {text} FROM range({first}, {first + count})").toArrow()
+    return views.add_arrow(rows, "c0 int, c1 string, c2 bigint, c3 timestamp_ntz")
+
+
+def _measure_s3(spark: SparkSession, rows: int, folder: Path) -> bool:
+    """COPY TO a bucket beside df.write.parquet to the disk that the bucket is on."""
+    with s3.S3() as server:
+        server.make_bucket("bench")
+        connection = S3Connection(
+            name="b",
+            endpoint=server.endpoint,
+            region="us",
+            access_key_id=Secret(s3.ACCESS_KEY),
+            secret_access_key=Secret(s3.SECRET_KEY),
+        )
+        columns = parquet_columns.arrow_schema(SCHEMA)
+        export = Export(
+            id=uuid.uuid4().hex[:12],
+            connection=connection,
+            directory="bench/ours",
+            format=ParquetFiles(columns),
+            largest=256 << 20,
+        )
+        text = parquet_columns.select(SCHEMA, [f"c{i}" for i in range(len(SCHEMA))])
+        ours = _seconds(lambda: export.run(spark.sql(f"SELECT {text} FROM global_temp.snapshot_rows"), DataFrame.toArrow))
+        source = spark.sql(f"SELECT {NAMES} FROM global_temp.snapshot_rows")
+        plain = _seconds(lambda: source.write.parquet(f"{folder}/plain"))
+        _say("s3", "snapshot", rows, ours, plain)
+        paths = [str(path) for key, path in server.objects("bench").items() if key.endswith(".parquet")]
+        return bool(spark.read.parquet(*paths).count() == rows)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.monotonic()
+    work()
+    return time.monotonic() - started
+
+
+def _say(target: str, what: str, rows: int, ours: float, plain: float) -> None:
+    rates = f"ours {rows / ours:>9,.0f} rows/s, plain {rows / plain:>9,.0f} rows/s"
+    print(f"{target:<9} {what:<9} {rates}, ratio {plain / ours:.2f}", flush=True)
