@@ -67,7 +67,7 @@ class FromBinder:
 
     def _source(self, item: exp.Expr) -> Source:
         match item:
-            case exp.Table(this=exp.Anonymous() as call):
+            case exp.Table(this=exp.Anonymous() as call) if call.args.get("window"):
                 rows = self._source(call.args["window"]["data"])
                 return self._aliased(Source(*windowed(rows.node, rows.fields, call)), item)
             case exp.Table():
