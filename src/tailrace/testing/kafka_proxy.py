@@ -79,12 +79,19 @@ class KafkaProxy:
             while True:
                 client, _ = self._listener.accept()
                 self._served.wait()
-                if self._target is None:
-                    return
-                server = socket.create_connection(self._target)
+                server = self._reached()
+                if server is None:
+                    client.close()
+                    continue
                 self._open |= {client, server}
                 threading.Thread(target=self._ask, args=(client, server), name="kafka-proxy", daemon=True).start()
                 threading.Thread(target=_answer, args=(server, client), name="kafka-proxy", daemon=True).start()
+
+    def _reached(self) -> socket.socket | None:
+        """A connection to the broker, unless it is down."""
+        with contextlib.suppress(OSError):
+            return None if self._target is None else socket.create_connection(self._target)
+        return None
 
     def _ask(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
