@@ -326,6 +326,8 @@ class EngineSession:
         finally:
             done.set()
             self._job_group = None
+            # The thread may be the tick loop's, whose own jobs nobody cancels.
+            context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # takes it away
 
     def as_table(self, result: Result, batches: list[pa.RecordBatch]) -> pa.Table:
         """Rows under their own column names, for programs."""
