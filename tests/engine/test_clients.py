@@ -126,6 +126,22 @@ def test_asyncpg_prepares_and_fetches(server: Server) -> None:
     assert asyncio.run(conversation()) == [(1, "first")]
 
 
+def test_asyncpg_learns_of_types_that_postgres_does_not_have(server: Server) -> None:
+    """It asks the catalog for them, with a recursion inside a recursion."""
+
+    async def conversation() -> tuple[object, ...]:
+        connection = await asyncpg.connect(
+            host="127.0.0.1", port=server.port, user="materialize", database="materialize"
+        )
+        try:
+            row = await connection.fetchrow("SELECT 7::uint4 AS n, ARRAY[1, 2] AS ns, 5::mz_timestamp AS t")
+            return tuple(row.values())
+        finally:
+            await connection.close()
+
+    assert asyncio.run(conversation()) == ("7", [1, 2], "5")
+
+
 @pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")
 def test_psql_shows_rows_and_draws_the_caret(server: Server) -> None:
     command = ["psql", "-X", "-h", "127.0.0.1", "-p", str(server.port), "-U", "materialize", "materialize"]

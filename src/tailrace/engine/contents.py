@@ -11,6 +11,7 @@ from tailrace.engine.system.registry import view_of
 from tailrace.errors import DataError, SqlError, Unavailable
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
+from tailrace.ivm.views import keep_in
 from tailrace.plan.fallible import plan_can_fail
 from tailrace.plan.nodes import Node, Scan
 from tailrace.plan.temporal import at
@@ -41,7 +42,7 @@ def text_of(engine: Engine, node: Node, t: Tick, time: int | None = None) -> str
 
     node = at(node, engine.cluster.still(t) if time is None else Tick(time))
     sealed = plan_can_fail(node)
-    return render(node, leaf)
+    return render(node, leaf, keep_in(engine.views))
 
 
 def wait_until_filled(engine: Engine, node: Node) -> None:

@@ -77,12 +77,15 @@ def collect(
     node = settled(node, functions)
     with _when(session, node, time) as t:
         names = ", ".join(f"c{i}" for i in range(bound.visible)) or "1"
-        text = f"SELECT {names} FROM ({text_of(session.engine, node, t, time)})"
-        if bound.order_by:
-            places = [f"c{i}" for i in range(len(node.schema))]
-            text += " ORDER BY " + ", ".join(render_order(part, places) for part in bound.order_by)
+        places = [f"c{i}" for i in range(len(node.schema))]
+        order = ", ".join(render_order(part, places) for part in bound.order_by)
+
+        def found() -> pa.Table:
+            text = f"SELECT {names} FROM ({text_of(session.engine, node, t, time)})"
+            return session.engine.views.small.sql(text + (f" ORDER BY {order}" if order else "")).toArrow()
+
         try:
-            return session.collect(text)
+            return session.interruptible(found)
         except Exception as error:
             raise explain(error) from error
 

@@ -23,6 +23,7 @@ from tailrace.plan.nodes import (
     Intersect,
     Join,
     Node,
+    Recursion,
     Scan,
     TopK,
     Window,
@@ -65,6 +66,8 @@ def choose(node: Node, store: Store, build: Build, arrange: Arrange) -> Operator
             return _keyed(node, "recompute the touched partitions", arrange, (_places(node.input, node.partition_by),))
         case Window():
             return _keyed(node, "recompute the touched partitions", arrange, (_common_partition(node),))
+        case Recursion():
+            return _recompute(node, store, build, rule="recompute to a fixpoint")
         case Except() | Intersect():
             sides = tuple(_places(side, tuple(range(len(side.schema)))) for side in (node.left, node.right))
             return _keyed(node, "recompute the touched rows", arrange, sides)
@@ -99,11 +102,11 @@ def _keyed(node: Node, rule: str, arrange: Arrange, keys: tuple[tuple[Expression
     return Keyed(node=node, rule=rule, pattern=pattern, below=below)
 
 
-def _recompute(node: Node, store: Store, build: Build) -> Operator:
+def _recompute(node: Node, store: Store, build: Build, rule: str = "recompute everything") -> Operator:
     found = {scan.relation: scan for scan in nodes(node) if isinstance(scan, Scan)}
     below = {relation: build(scan) for relation, scan in found.items()}
     trace = open_trace(store, f"{node!r} recomputed", Layout.of(node.schema))
-    return Recompute(node=node, inputs=below, store=store, trace=trace)
+    return Recompute(node=node, inputs=below, store=store, trace=trace, rule=rule)
 
 
 def _join_keys(node: Join) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:

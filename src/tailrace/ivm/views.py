@@ -20,6 +20,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tailrace.spark import configure
+from tailrace.types.core import Schema
+from tailrace.types.spark import ddl
 
 _numbers = itertools.count(1)
 T = TypeVar("T")
@@ -41,6 +43,17 @@ def _struct(schema: str) -> StructType:
 def arrow_schema(schema: str) -> pa.Schema:
     """The Arrow schema of Spark DDL, every field nullable."""
     return to_arrow_schema(_struct(schema))
+
+
+def keep_in(views: Views) -> Callable[[str, Schema], str | None]:
+    """For plan/recursion.py: the rows of each step are taken to the driver, and stay until the scratch ends."""
+
+    def keep(text: str, schema: Schema) -> str | None:
+        rows = views.small.sql(text).toArrow()
+        columns = ", ".join(f"c{i}" for i in range(len(schema)))
+        return f"SELECT {columns} FROM {views.add_arrow(rows, ddl(schema))}" if rows.num_rows else None
+
+    return keep
 
 
 class _Scratch(threading.local):

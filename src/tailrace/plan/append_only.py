@@ -17,11 +17,13 @@ from tailrace.plan.nodes import (
     Join,
     Node,
     Project,
+    Recursion,
     Scan,
     TopK,
     Union,
     Values,
     Window,
+    Working,
     inputs,
 )
 from tailrace.plan.temporal import is_temporal
@@ -46,7 +48,7 @@ def is_append_only(node: Node) -> bool:
         case Aggregate(aggregates=calls, group_by=groups):
             final = (not calls and bool(groups)) or event_time(node) is not None
             return final and is_append_only(node.input)
-        case Except() | TopK() | Window():
+        case Except() | TopK() | Window() | Recursion() | Working():
             return False
         case _:
             assert_never(node)

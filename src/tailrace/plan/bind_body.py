@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tailrace.errors import InvalidOption, NotSupported, SyntaxFailure, TypeMismatch
 from tailrace.plan.bind_expressions import ExpressionBinder
+from tailrace.plan.bind_recursion import bind_recursive, is_recursive
 from tailrace.plan.build import canonical
 from tailrace.plan.coercion import common_type
 from tailrace.plan.context import Context, Place, refs
@@ -53,13 +54,18 @@ def bind_body(query: exp.Expr, context: Context, place: Place) -> Body:
 
 def _with(query: exp.Expr, context: Context, place: Place) -> Place:
     ctes = query.args.get("with_")
-    for cte in ctes.expressions if ctes is not None else ():
+    if ctes is None:
+        return place
+    for cte in ctes.expressions:
         from tailrace.plan.bind import bind_node
 
-        node = bind_node(cte.this, context, place)
         alias = cte.args["alias"]
-        names = [column.name for column in alias.args.get("columns") or ()]
-        place = Place({**place.ctes, alias.this.name: renamed(node, names, alias.this.name)}, place.outer)
+        if ctes.args.get("recursive") and is_recursive(cte):
+            node = bind_recursive(cte, context, place)
+        else:
+            names = [column.name for column in alias.args.get("columns") or ()]
+            node = renamed(bind_node(cte.this, context, place), names, alias.this.name)
+        place = Place({**place.ctes, alias.this.name: node}, place.outer)
     return place
 
 

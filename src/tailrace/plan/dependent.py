@@ -38,11 +38,13 @@ from tailrace.plan.nodes import (
     Join,
     Node,
     Project,
+    Recursion,
     Scan,
     TopK,
     Union,
     Values,
     Window,
+    Working,
 )
 from tailrace.plan.outer import (
     expression_outer_refs,
@@ -50,7 +52,8 @@ from tailrace.plan.outer import (
     outer_refs,
     with_free_refs,
 )
-from tailrace.plan.walk import subexpressions, subquery, with_children
+from tailrace.plan.walk import nodes, subexpressions, subquery, with_children
+from tailrace.types.core import Schema
 
 Row = tuple[Expression, ...]
 
@@ -61,6 +64,7 @@ class Domain:
 
     outer: Node
     columns: tuple[int, ...]
+    working: frozenset[str] = frozenset()  # the recursions whose rows carry O already
 
     def relation(self) -> Node:
         """The distinct values of O."""
@@ -76,6 +80,10 @@ class Domain:
     def names(self) -> tuple[str, ...]:
         return tuple(self.outer.schema[i].name for i in self.columns)
 
+    @property
+    def schema(self) -> Schema:
+        return tuple(self.outer.schema[i] for i in self.columns)
+
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
@@ -88,7 +96,7 @@ class Dependent:
 
 
 def dependent(node: Node, domain: Domain) -> Dependent:
-    if next(outer_refs(node), None) is None:
+    if not _depends(node, domain):
         return _independent(node, domain)
     match node:
         case Scan() | Values():
@@ -123,8 +131,21 @@ def dependent(node: Node, domain: Domain) -> Dependent:
             return Dependent(Union(inputs=tuple(_rows(each, domain) for each in node.inputs)))
         case Except() | Intersect():
             return Dependent(replace(node, left=_rows(node.left, domain), right=_rows(node.right, domain)))
+        case Recursion():
+            inside = replace(domain, working=domain.working | {node.name})
+            seed, step = _rows(node.seed, domain), _rows(node.step, inside)
+            return Dependent(replace(node, seed=seed, step=step, schema=(*node.schema, *domain.schema)))
+        case Working():
+            return Dependent(replace(node, schema=(*node.schema, *domain.schema)))
         case _:
             assert_never(node)
+
+
+def _depends(node: Node, domain: Domain) -> bool:
+    """It looks at the outer row, or its rows belong to one already."""
+    if next(outer_refs(node), None) is not None:
+        return True
+    return bool(domain.working) and any(isinstance(n, Working) and n.name in domain.working for n in nodes(node))
 
 
 def _rows(node: Node, domain: Domain) -> Node:
@@ -211,7 +232,7 @@ def _given(node: Filter, domain: Domain) -> list[tuple[Expression, Expression]] 
 
     None if one has none.
     """
-    if next(outer_refs(node.input), None) is not None:
+    if _depends(node.input, domain):
         return None
     found: dict[int, tuple[Expression, Expression]] = {}
     for part in conjuncts(node.predicate):
@@ -298,8 +319,7 @@ def _values(node: Node, domain: Domain) -> Node:
 
 def _join(node: Join, domain: Domain) -> Node:
     """Both sides for the same values of O.  A side that does not look at O takes it from the other."""
-    right_depends = next(outer_refs(node.right), None) is not None
-    left_depends = next(outer_refs(node.left), None) is not None
+    right_depends, left_depends = _depends(node.right, domain), _depends(node.left, domain)
     if right_depends and not left_depends and node.kind == "inner" and not _mentions(node.condition):
         return _join_right(node, domain)
     left = _rows(node.left, domain)

@@ -18,11 +18,13 @@ from tailrace.plan.nodes import (
     Join,
     Node,
     Project,
+    Recursion,
     Scan,
     TopK,
     Union,
     Values,
     Window,
+    Working,
     inputs,
 )
 
@@ -87,6 +89,10 @@ def _described(node: Node, relation_name: Names) -> str:
             return type(node).__name__ + (" all" if every else "")
         case TopK():
             return _top_k(node, names)
+        case Recursion(name=name, all=every):
+            return f"Recursion {name}" + (" all" if every else "")
+        case Working(name=name):
+            return f"Working {name}"
         case Window(calls=calls):
             return "Window " + ", ".join(_window(call, names) for call in calls)
         case _:

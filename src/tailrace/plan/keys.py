@@ -27,11 +27,13 @@ from tailrace.plan.nodes import (
     Key,
     Node,
     Project,
+    Recursion,
     Scan,
     TopK,
     Union,
     Values,
     Window,
+    Working,
 )
 from tailrace.types.core import BOOLEAN, DATE, NUMERIC, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, SqlType
 
@@ -77,6 +79,10 @@ def infer_keys(node: Node) -> Keys:
             return minimal([*first, *infer_keys(rows)])
         case Window():
             return _window(node)
+        case Recursion(all=False):
+            return frozenset({frozenset(range(len(node.schema)))})
+        case Recursion() | Working():
+            return frozenset()
         case _:
             assert_never(node)
 

@@ -207,6 +207,27 @@ class Window:
         return (*self.input.schema, *calls)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recursion:
+    """WITH RECURSIVE: the rows of `seed`, and what `step` makes of them, and of what it made of those, until nothing
+    comes of it.  Without `all` a row that is there already does not come again.
+    """
+
+    name: str
+    seed: Node
+    step: Node
+    all: bool
+    schema: Schema
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Working:
+    """Inside the step of the recursion of this name: the rows that the step before made."""
+
+    name: str
+    schema: Schema
+
+
 Node: TypeAlias = (
     Scan
     | Values
@@ -221,14 +242,18 @@ Node: TypeAlias = (
     | Intersect
     | TopK
     | Window
+    | Recursion
+    | Working
 )
 
 
 def inputs(node: Node) -> tuple[Node, ...]:
     """The nodes directly below, left to right.  Subqueries inside expressions are not among them."""
     match node:
-        case Scan() | Values():
+        case Scan() | Values() | Working():
             return ()
+        case Recursion():
+            return (node.seed, node.step)
         case Join() | Except() | Intersect():
             return (node.left, node.right)
         case Union():

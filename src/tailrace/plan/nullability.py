@@ -22,11 +22,13 @@ from tailrace.plan.nodes import (
     Join,
     Node,
     Project,
+    Recursion,
     Scan,
     TopK,
     Union,
     Values,
     Window,
+    Working,
 )
 from tailrace.plan.walk import with_children
 from tailrace.types.core import Schema
@@ -48,7 +50,7 @@ def not_null(node: Node) -> Columns:
 
 def _proven(node: Node) -> Columns:
     match node:
-        case Scan() | Values():
+        case Scan() | Values() | Recursion() | Working():
             return frozenset()
         case Filter(input=rows, predicate=predicate):
             return not_null(rows) | demanded(predicate)

@@ -16,7 +16,7 @@ from tailrace.plan.build import conjuncts
 from tailrace.plan.expressions import Call, Expression, Literal
 from tailrace.plan.functions.operators import EQUALS, NOT
 from tailrace.plan.functions.times import MZ_NOW
-from tailrace.plan.nodes import Filter, Node
+from tailrace.plan.nodes import Filter, Node, Recursion
 from tailrace.plan.walk import (
     expressions,
     has_own_subquery,
@@ -115,6 +115,9 @@ def refuse_untimely(node: Node, position: int | None) -> None:
     temporal = [each for each in every if is_temporal(each)]
     if temporal and any(map(has_own_subquery, every)):
         raise NotSupported("mz_now() beside such a subquery not yet supported", position=position)
+    for recursion in (each for each in every if isinstance(each, Recursion)):
+        if any(map(is_temporal, nodes(recursion))):
+            raise NotSupported("mz_now() in a recursive query not yet supported", position=position)
     for each in temporal:
         if not isinstance(each, Filter) or bounds(each.predicate) is None:
             raise NotSupported(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
+from tailrace.errors import NotSupported
 from tailrace.plan.expressions import Expression, Order
 from tailrace.plan.functions.aggregates import Group, aggregate_text
 from tailrace.plan.functions.ordered import Sort
@@ -24,12 +25,16 @@ from tailrace.plan.nodes import (
     Join,
     Node,
     Project,
+    Recursion,
     Scan,
     TopK,
     Union,
     Values,
     Window,
+    Working,
 )
+from tailrace.plan.outer import outer_refs
+from tailrace.plan.recursion import Keep, fixpoint
 from tailrace.plan.spark_expressions import Environment
 from tailrace.plan.spark_json import shared_parses
 from tailrace.types.core import MapOf, Schema
@@ -46,9 +51,12 @@ _JOINS = {
 }  # fmt: skip
 
 
-def render(node: Node, leaf: Leaf) -> str:
-    """The Spark SQL text of a plan over the relations that `leaf` names."""
-    return _Renderer(leaf).query(node, ())
+def render(node: Node, leaf: Leaf, keep: Keep | None = None) -> str:
+    """The Spark SQL text of a plan over the relations that `leaf` names.
+
+    A recursion in it is worked out right away, with a Spark job a step, and `keep` is where its rows stay.
+    """
+    return _Renderer(leaf, keep).query(node, ())
 
 
 def render_expression(expression: Expression, columns: Sequence[str]) -> str:
@@ -62,9 +70,12 @@ def render_order(order: Order, columns: Sequence[str]) -> str:
 
 
 class _Renderer:
-    def __init__(self, leaf: Leaf) -> None:
+    def __init__(self, leaf: Leaf, keep: Keep | None) -> None:
         self._leaf = leaf
+        self._keep = keep
         self._aliases = 0
+        self._working: dict[str, str] = {}
+        self._recursions: dict[Recursion, str] = {}
 
     def query(self, node: Node, outer: Outer) -> str:
         """A SELECT with the node's rows.  `outer`: the columns of the enclosing rows, the nearest first."""
@@ -91,6 +102,10 @@ class _Renderer:
                 return self._top_k(node, outer)
             case Window():
                 return self._window(node, outer)
+            case Recursion():
+                return self._recursion(node, outer)
+            case Working(name=name):
+                return self._working[name]
             case _:
                 assert_never(node)
 
@@ -200,6 +215,22 @@ class _Renderer:
             bounds.append(f"place <= {node.offset + node.limit}")
         names = _names(node.schema, None)
         return f"SELECT {names} FROM ({inner}) WHERE {' AND '.join(bounds) or 'true'}"
+
+    def _recursion(self, node: Recursion, outer: Outer) -> str:
+        if self._keep is None or (outer and next(outer_refs(node), None) is not None):
+            raise NotSupported("a recursive query in this place not yet supported")
+
+        def query(part: Node, working: str | None) -> str:
+            before = dict(self._working)
+            if working is not None:
+                self._working[node.name] = working
+            text = self.query(part, outer)
+            self._working = before
+            return text
+
+        if node not in self._recursions or self._working:  # inside another one it may depend on that one's rows
+            self._recursions[node] = fixpoint(node, query, self._keep)
+        return self._recursions[node]
 
     def _window(self, node: Window, outer: Outer) -> str:
         source, alias = self._from(node.input, outer)

@@ -27,11 +27,13 @@ from tailrace.plan.nodes import (
     Join,
     Node,
     Project,
+    Recursion,
     Scan,
     TopK,
     Union,
     Values,
     Window,
+    Working,
     inputs,
 )
 
@@ -148,7 +150,7 @@ def with_expressions(node: Node, change: Change) -> Node:
             return replace(node, order_by=tuple(order_with(order, change) for order in orders))
         case Window(calls=calls):
             return replace(node, calls=tuple(window_with(call, change) for call in calls))
-        case Scan() | Distinct() | Union() | Except() | Intersect():
+        case Scan() | Distinct() | Union() | Except() | Intersect() | Recursion() | Working():
             return node
 
 
@@ -167,8 +169,10 @@ def expressions(node: Node) -> list[Expression]:
 def with_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
     """The node with each direct input changed."""
     match node:
-        case Scan() | Values():
+        case Scan() | Values() | Working():
             return node
+        case Recursion():
+            return replace(node, seed=change(node.seed), step=change(node.step))
         case Join() | Except() | Intersect():
             return replace(node, left=change(node.left), right=change(node.right))
         case Union():

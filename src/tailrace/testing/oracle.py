@@ -21,6 +21,7 @@ from tailrace.engine.define import scan_of
 from tailrace.engine.engine import Engine
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
+from tailrace.ivm.views import keep_in
 from tailrace.plan.nodes import Node, Scan
 from tailrace.plan.temporal import at
 from tailrace.plan.to_spark import Leaf, render
@@ -76,7 +77,7 @@ def batch_text(engine: Engine, view: Item, leaf: Leaf, t: Tick) -> str:
     """What a view's query gives at `t` over the tables and sources that `leaf` names, each row with the weight one."""
 
     def query(node: Node) -> str:
-        return render(at(node, t), relation)
+        return render(at(node, t), relation, keep_in(engine.views))
 
     def relation(scan: Scan) -> str:
         plan = engine.catalog.items[scan.relation].plan

@@ -79,6 +79,10 @@ PARTITIONS, ROWS = "recompute the touched partitions", "recompute the touched ro
         ("SELECT k, rank() OVER (PARTITION BY k ORDER BY v) AS r FROM t", [PARTITIONS]),
         ("SELECT k FROM t EXCEPT SELECT k FROM u", [ROWS]),
         ("SELECT k FROM t INTERSECT ALL SELECT k FROM u", [ROWS]),
+        (
+            "WITH RECURSIVE r AS (SELECT k FROM t UNION SELECT v FROM u JOIN r ON u.k = r.k) SELECT * FROM r",
+            ["recompute to a fixpoint"],
+        ),
         ("SELECT n FROM (SELECT k, count(*) AS n FROM t GROUP BY k) AS x ORDER BY n LIMIT 1", [PARTITIONS, SUMS]),
     ],
 )

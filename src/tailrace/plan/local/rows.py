@@ -28,15 +28,21 @@ from tailrace.plan.nodes import (
     Join,
     Node,
     Project,
+    Recursion,
     Scan,
     TopK,
     Union,
     Values,
     Window,
+    Working,
 )
+from tailrace.plan.recursion import endless
 
 MOST_ROWS = 2_000_000
 """That one query looks at, over all its nodes."""
+
+MOST_STEPS = 100_000
+"""Of a recursion."""
 
 
 def rows_of(node: Node, leaf: Leaf, functions: Functions, order_by: Sequence[Order] = ()) -> Rows:
@@ -49,6 +55,7 @@ class _Evaluator:
     def __init__(self, leaf: Leaf, functions: Functions) -> None:
         self._leaf = leaf
         self._scanned: dict[str, Rows] = {}
+        self._working: dict[str, Rows] = {}
         self._looked_at = 0
         self._compiler = Compiler(self.rows, functions)
         self._compiled: dict[int, tuple[Any, Evaluate]] = {}
@@ -86,6 +93,10 @@ class _Evaluator:
                 return self._top_k(node, outer)
             case Window():
                 return self._window(node, outer)
+            case Recursion():
+                return self._recursion(node, outer)
+            case Working(name=name):
+                return self._working[name]
             case _:
                 assert_never(node)
 
@@ -205,6 +216,26 @@ class _Evaluator:
             pairs = [(places[id(row)], row) for row in self.ordered([row for _, row in pairs], call.order_by, outer)]
         values = [value for value, _ in pairs]
         return finish(list({key_of(value): value for value in values}.values()) if call.distinct else values)
+
+    def _recursion(self, node: Recursion, outer: Outer) -> Rows:
+        before = self._working.get(node.name, [])
+        known: set[Hashable] = set()
+        found: Rows = []
+        working = self.rows(node.seed, outer)
+        steps = 0
+        while working:
+            steps += 1
+            if steps > MOST_STEPS:
+                raise endless(node.name, f"{MOST_STEPS:,} steps")
+            if not node.all:
+                fresh = {key_of(row): row for row in working if key_of(row) not in known}
+                known |= fresh.keys()
+                working = list(fresh.values())
+            found += working
+            self._working[node.name] = working
+            working = self.rows(node.step, outer) if working else []
+        self._working[node.name] = before
+        return found
 
     def _set_operation(self, node: Except | Intersect, outer: Outer) -> Rows:
         left, right = self.rows(node.left, outer), self.rows(node.right, outer)

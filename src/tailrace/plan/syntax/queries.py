@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tailrace.errors import NotSupported
 from tailrace.plan.syntax.calls import parse_order, parse_window
 from tailrace.plan.syntax.expressions import expression_list, located, parse_expression
 from tailrace.plan.syntax.tables import parse_from, parse_table_name
@@ -50,15 +51,17 @@ def _has_tail(cursor: Cursor) -> bool:
 def _with(cursor: Cursor) -> exp.With | None:
     if not cursor.take_word("with"):
         return None
-    recursive = cursor.take_word("recursive") or cursor.take_word("mutually", "recursive")
-    if recursive:
-        from tailrace.errors import NotSupported
-
-        raise NotSupported("WITH RECURSIVE not yet supported", position=recursive.position)
+    if mutually := cursor.take_word("mutually", "recursive"):
+        raise NotSupported(
+            "WITH MUTUALLY RECURSIVE not yet supported",
+            hint="WITH RECURSIVE takes one query that refers to itself.",
+            position=mutually.position,
+        )
+    recursive = cursor.take_word("recursive") is not None
     ctes = [_cte(cursor)]
     while cursor.take_operator(","):
         ctes.append(_cte(cursor))
-    return exp.With(expressions=ctes)
+    return exp.With(expressions=ctes, recursive=recursive)
 
 
 def _cte(cursor: Cursor) -> exp.CTE:

@@ -103,9 +103,9 @@ def test_intersect_binds_more_tightly_than_union() -> None:
     assert isinstance(union.expression, exp.Intersect)
 
 
-def test_recursion_is_refused_by_name() -> None:
-    with pytest.raises(NotSupported, match="WITH RECURSIVE not yet supported"):
-        parse_query("with recursive a as (select 1) select * from a")
+def test_mutual_recursion_is_refused_by_name() -> None:
+    with pytest.raises(NotSupported, match="WITH MUTUALLY RECURSIVE not yet supported"):
+        parse_query("with mutually recursive a (i int) as (select 1) select * from a")
 
 
 @pytest.mark.parametrize(

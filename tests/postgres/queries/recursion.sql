@@ -1,0 +1,28 @@
+-- WITH RECURSIVE: constants, trees, cycles, what PostgreSQL refuses
+CREATE TABLE re (id int, parent int, name text);
+INSERT INTO re VALUES (1, NULL, 'root'), (2, 1, 'a'), (3, 1, 'b'), (4, 2, 'c'), (5, 4, 'd'), (7, 6, 'lost');
+CREATE TABLE ed (a int, b int);
+INSERT INTO ed VALUES (1, 2), (2, 3), (3, 1), (3, 4), (5, 5);
+WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 50) SELECT count(*), sum(i), max(i) FROM n;
+WITH RECURSIVE fib(a, b) AS (SELECT 0, 1 UNION ALL SELECT b, a + b FROM fib WHERE b < 100) SELECT a FROM fib;
+WITH RECURSIVE n AS (SELECT 1 AS i UNION SELECT (i * 2) % 7 FROM n) SELECT i FROM n ORDER BY i;
+WITH RECURSIVE t AS (SELECT id, parent, name, 0 AS depth, name AS path FROM re WHERE parent IS NULL UNION ALL SELECT c.id, c.parent, c.name, depth + 1, path || '/' || c.name FROM re c JOIN t ON c.parent = t.id) SELECT * FROM t;
+WITH RECURSIVE up(id, top) AS (SELECT id, parent FROM re UNION ALL SELECT up.id, re.parent FROM up JOIN re ON re.id = up.top) SELECT id, count(top) FROM up GROUP BY id;
+WITH RECURSIVE way(a, b) AS (SELECT a, b FROM ed UNION SELECT way.a, ed.b FROM way, ed WHERE way.b = ed.a) SELECT * FROM way;
+WITH RECURSIVE plain AS (SELECT id FROM re WHERE id < 3), t AS (SELECT id FROM plain UNION SELECT c.id FROM re c, t WHERE c.parent = t.id) SELECT x.id, y.id FROM t x JOIN t y ON x.id = y.id + 1;
+SELECT id, (WITH RECURSIVE up(id) AS (SELECT parent FROM re u WHERE u.id = re.id UNION ALL SELECT u.parent FROM re u, up WHERE u.id = up.id) SELECT count(up.id) FROM up) AS depth FROM re;
+WITH RECURSIVE t AS (SELECT 1 AS i UNION ALL SELECT i + 1.5 FROM t WHERE i < 3) SELECT * FROM t;
+WITH RECURSIVE t AS (SELECT i FROM t) SELECT * FROM t;
+WITH RECURSIVE t AS (SELECT 1 AS i UNION ALL SELECT max(i) FROM t) SELECT * FROM t;
+WITH RECURSIVE t AS (SELECT 1 AS i UNION ALL SELECT x.i FROM t x, t y) SELECT * FROM t;
+WITH RECURSIVE t AS (SELECT 1 AS i UNION ALL SELECT id FROM re LEFT JOIN t ON id = i) SELECT * FROM t;
+WITH RECURSIVE t AS (SELECT 1 AS i UNION ALL SELECT id FROM re WHERE id IN (SELECT i FROM t)) SELECT * FROM t;
+WITH RECURSIVE t AS (SELECT 1 AS i UNION ALL SELECT i + 1, 2 FROM t) SELECT * FROM t;
+WITH t AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM t) SELECT * FROM t;
+CREATE MATERIALIZED VIEW re_tree AS WITH RECURSIVE t AS (SELECT id, name AS path FROM re WHERE parent IS NULL UNION ALL SELECT c.id, path || '/' || c.name FROM re c JOIN t ON c.parent = t.id) SELECT * FROM t;
+CREATE MATERIALIZED VIEW ed_reach AS WITH RECURSIVE way(a, b) AS (SELECT a, b FROM ed UNION SELECT way.a, ed.b FROM way, ed WHERE way.b = ed.a) SELECT a, count(*) AS n, min(b) AS least FROM way GROUP BY a;
+INSERT INTO ed VALUES (4, 5), (4, 5);
+INSERT INTO re VALUES (6, 3, 'found');
+DELETE FROM ed WHERE a = 2;
+UPDATE re SET parent = NULL WHERE id = 4;
+DELETE FROM ed;
