@@ -10,10 +10,10 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test check lint demo faults cluster bench soak reference lock clean
+.PHONY: help setup test check lint demo properties faults cluster bench soak reference lock clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(STAMPS)/jars $(STAMPS)/archive ## Make .venv from the lock, find or install Java 17, fetch the jars
 
@@ -30,6 +30,9 @@ lint: setup ## Ruff
 
 demo: setup ## Watch a view change while the engine is killed -9, and the topic checked at the end
 	$(BIN)/tailrace demo $(ARGS)
+
+properties: setup ## Thousands of random histories against a recompute, all night; a failure stays as a script
+	$(PYTEST) --hypothesis-profile=nightly tests/properties $(ARGS)
 
 faults: setup ## Kill real engines at every crash point, also the slow cases
 	$(PYTEST) tests/faults $(ARGS)

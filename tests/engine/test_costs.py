@@ -58,3 +58,12 @@ def test_a_dropped_view_leaves_no_trace(engine: Engine) -> None:
         {"operator": "sums per group"},
         {"operator": "table"},
     ]
+
+
+def test_explain_shows_rules_keys_and_sizes_of_state(engine: Engine) -> None:
+    [row] = asked(engine, "EXPLAIN MATERIALIZED VIEW most")
+    lines = [line.strip() for line in row["plan"].splitlines()]
+    assert "Aggregate: max(argument0)  -- [recompute the touched groups, 2 rows of state]" in lines
+    assert lines[-2:] == ["Scan sums (k, s)  -- [materialized view]", "keys: ()"]
+    [row] = asked(engine, "EXPLAIN MATERIALIZED VIEW sums")
+    assert row["plan"].splitlines()[-1] == "keys: (k)"

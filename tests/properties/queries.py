@@ -83,6 +83,19 @@ FAMILIES = {
 }
 """All queries of a family stand in one engine, and so share what they can."""
 
+SLOW_FAMILIES = {
+    **FAMILIES,
+    "recursion": (
+        "WITH RECURSIVE x(a, b) AS (SELECT k, v FROM t UNION SELECT x.a, u.w FROM x JOIN u ON x.b = u.k)"
+        " SELECT a, count(*) AS n FROM x GROUP BY a",
+        "WITH RECURSIVE x(n) AS (SELECT v FROM t WHERE v < 3 UNION ALL SELECT n + 1 FROM x WHERE n < 3)"
+        " SELECT n, w FROM x LEFT JOIN u ON n = u.k",
+        "SELECT k, (WITH RECURSIVE x(n) AS (SELECT t.v UNION SELECT w FROM u JOIN x ON u.k = x.n)"
+        " SELECT count(*) FROM x) AS n FROM t",
+    ),
+}
+"""With those that take many jobs a tick."""
+
 
 NUMBER, TEXT, FLOAT, OTHER = "number", "text", "float", "other"
 _KINDS = {"int": NUMBER, "text": TEXT, "double precision": FLOAT}
@@ -116,7 +129,7 @@ def queries(depth: int) -> st.SearchStrategy[Query]:
 def step_over(below: st.SearchStrategy[Query]) -> st.SearchStrategy[Query]:
     """One rule over what is below."""
     joins = (joined, semijoined, combined, subqueried)
-    alone = (filtered, projected, aggregated, deduplicated, limited, windowed)
+    alone = (filtered, projected, flattened, aggregated, rolled_up, deduplicated, limited, windowed)
     return st.sampled_from((*joins, *alone)).flatmap(lambda step: step(below))
 
 
@@ -216,6 +229,27 @@ def aggregated(draw: st.DrawFn, below: st.SearchStrategy[Query]) -> Query:
 
 
 @st.composite
+def flattened(draw: st.DrawFn, below: st.SearchStrategy[Query]) -> Query:
+    """Each row beside those that a function makes of it."""
+    query = draw(below)
+    numbers = [f"least(x.{column}, 3)::int" for column in query.of(NUMBER)] or ["2"]
+    series = f"generate_series(1, {draw(st.sampled_from(numbers))})"
+    join = draw(st.sampled_from([f", {series} AS g(n)", f" LEFT JOIN LATERAL {series} AS g(n) ON true"]))
+    outputs = [(f"x.a{i}", kind) for i, kind in enumerate(query.kinds)][:3]
+    return _select([*outputs, ("g.n", NUMBER)], f"({query.sql}) AS x{join}")
+
+
+@st.composite
+def rolled_up(draw: st.DrawFn, below: st.SearchStrategy[Query]) -> Query:
+    query = draw(below)
+    places = st.sampled_from([f"x.a{i}" for i in range(len(query.kinds))])
+    one, other = draw(places), draw(places)
+    sets = draw(st.sampled_from(["ROLLUP ({}, {})", "CUBE ({}, {})", "GROUPING SETS (({}), ({}), ())"]))
+    outputs = [(one, query.kinds[int(one[3:])]), (f"grouping({one})", NUMBER), ("count(*)", NUMBER)]
+    return _select(outputs, f"({query.sql}) AS x GROUP BY {sets.format(one, other)}")
+
+
+@st.composite
 def deduplicated(draw: st.DrawFn, below: st.SearchStrategy[Query]) -> Query:
     query = draw(below)
     if draw(st.booleans()):
@@ -247,7 +281,7 @@ def windowed(draw: st.DrawFn, below: st.SearchStrategy[Query]) -> Query:
         argument = draw(places)
         kind = query.kinds[int(argument[3:])]
         calls = [(f"row_number() {over}", NUMBER), (f"rank() {over}", NUMBER), (f"count(*) {over}", NUMBER)]
-        calls += [(f"lag({argument}) {over}", kind), (f"first_value({argument}) {over}", kind)]
+        calls += [(f"{name}({argument}) {over}", kind) for name in ("lag", "first_value", "last_value")]
         if kind == NUMBER:
             calls += [(f"sum({argument}) {over}", NUMBER)]
         outputs.append(draw(st.sampled_from(calls)))

@@ -24,8 +24,8 @@ VIEWS = {
     "ties_in_groups": "SELECT DISTINCT ON (k) k, v, s FROM t ORDER BY k",
     "numbers": "SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY k) AS n FROM t",
     "neighbours": "SELECT k, v, lag(s) OVER (ORDER BY k) AS before, first_value(v) OVER (ORDER BY k) AS one FROM t",
-    "peers": "SELECT k, v, last_value(s) OVER (ORDER BY k) AS last, nth_value(v, 2) OVER (ORDER BY k DESC) AS second,"
-    " first_value(s) OVER (ORDER BY k GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS next FROM t",
+    "peers": "SELECT k, w, last_value(f) OVER (ORDER BY k) AS last, nth_value(f, 2) OVER (ORDER BY k DESC) AS second,"
+    " first_value(f) OVER (ORDER BY k GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS next FROM u",
     "running": "SELECT k, f, sum(f) OVER (PARTITION BY k ORDER BY w) AS total FROM u",
     "joined": "SELECT t.k, sum(f * v) AS total FROM t JOIN u ON t.k = u.k GROUP BY t.k",
 }

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from properties.queries import FAMILIES, Query, queries, step_over
+from properties.kept import keeping
+from properties.queries import FAMILIES, SLOW_FAMILIES, Query, queries, step_over
 from properties.world import Change, World
 from tailrace.state import compaction
 from tailrace.state.store import SMALL_ROWS
@@ -53,15 +54,22 @@ def histories(length: int) -> st.SearchStrategy[list[Step]]:
 
 
 def run(
-    spark: SparkSession, views: Mapping[str, str], history: Sequence[Step], *, small_rows: int = SMALL_ROWS
+    spark: SparkSession,
+    name: str,
+    views: Mapping[str, str],
+    history: Sequence[Step],
+    *,
+    small_rows: int = SMALL_ROWS,
 ) -> None:
+    """`name`: what a script of a failure is called, see kept.py."""
     with tempfile.TemporaryDirectory() as directory:
         world = World(spark, Path(directory), views, small_rows=small_rows)
         try:
-            world.check(world.each_tick)
-            for step in history:
-                take(world, step)
-            world.check(world.each_tick, world.now_and_then)
+            with keeping(name, world, views):
+                world.check(world.each_tick)
+                for step in history:
+                    take(world, step)
+                world.check(world.each_tick, world.now_and_then)
         finally:
             world.close()
 
@@ -90,53 +98,57 @@ def _eager_compaction(monkeypatch: pytest.MonkeyPatch) -> None:
 
 _HEAVY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 _QUICK = settings(derandomize=True, suppress_health_check=_HEAVY)
-_LONG = settings(max_examples=100, suppress_health_check=_HEAVY)
+_LONG = settings(suppress_health_check=_HEAVY)  # as many examples as the profile says: `make properties`
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(_QUICK, max_examples=2)
 @given(history=histories(3))
 def test_every_tick_equals_a_recompute(spark: SparkSession, family: str, history: list[Step]) -> None:
-    run(spark, {f"m{i}": query for i, query in enumerate(FAMILIES[family])}, history)
+    run(spark, family.replace(" ", "_"), {f"m{i}": query for i, query in enumerate(FAMILIES[family])}, history)
 
 
 @st.composite
-def stacks(draw: st.DrawFn) -> dict[str, str]:
-    """Random queries, the last of them over the result of the first."""
-    first = draw(queries(1))
-    names = ", ".join(f"a{i}" for i in range(len(first.kinds)))
-    second = draw(queries(2))
-    third = draw(step_over(st.just(Query(f"SELECT {names} FROM m0", first.kinds))))
-    return {"m0": first.sql, "m1": second.sql, "m2": third.sql}
+def stacks(draw: st.DrawFn, depth: int) -> dict[str, str]:
+    """Random queries, two of them over the results of others: rules stacked `depth` high in one query, and higher by
+    views on views."""
+    first, second = draw(queries(1)), draw(queries(depth))
+    third, fourth = (draw(step_over(st.just(_result(*each)))) for each in (("m0", first), ("m1", second)))
+    return {"m0": first.sql, "m1": second.sql, "m2": third.sql, "m3": fourth.sql}
+
+
+def _result(view: str, query: Query) -> Query:
+    return Query(f"SELECT {', '.join(f'a{i}' for i in range(len(query.kinds)))} FROM {view}", query.kinds)
 
 
 @settings(_QUICK, max_examples=5)
-@given(views=stacks(), history=histories(2))
+@given(views=stacks(2), history=histories(2))
 def test_rules_stack_in_any_order(spark: SparkSession, views: dict[str, str], history: list[Step]) -> None:
-    run(spark, views, history)
+    run(spark, "stack", views, history)
 
 
 @settings(_QUICK, max_examples=2)
 @given(history=histories(2))
 def test_state_in_files_means_the_same(spark: SparkSession, history: list[Step]) -> None:
     chosen = ("inner joins", "outer joins", "sums", "distinct aggregates", "groups", "partitions")
-    run(spark, {f"m{i}": FAMILIES[family][0] for i, family in enumerate(chosen)}, history, small_rows=1)
+    run(spark, "files", {f"m{i}": FAMILIES[family][0] for i, family in enumerate(chosen)}, history, small_rows=1)
 
 
 @pytest.mark.slow
 @settings(_LONG)
-@given(views=stacks(), history=histories(4), small_rows=st.sampled_from([SMALL_ROWS, 1]))
+@given(views=stacks(3), history=histories(4), small_rows=st.sampled_from([SMALL_ROWS, 1]))
 def test_rules_stack_in_any_order_for_long(
     spark: SparkSession, views: dict[str, str], history: list[Step], small_rows: int
 ) -> None:
-    run(spark, views, history, small_rows=small_rows)
+    run(spark, "long_stack", views, history, small_rows=small_rows)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
-@settings(_LONG, max_examples=25)
+@pytest.mark.parametrize("family", SLOW_FAMILIES)
+@settings(_LONG, max_examples=_LONG.max_examples // 4)
 @given(history=histories(6), small_rows=st.sampled_from([SMALL_ROWS, 1]))
 def test_every_tick_equals_a_recompute_for_long(
     spark: SparkSession, family: str, history: list[Step], small_rows: int
 ) -> None:
-    run(spark, {f"m{i}": query for i, query in enumerate(FAMILIES[family])}, history, small_rows=small_rows)
+    views = {f"m{i}": query for i, query in enumerate(SLOW_FAMILIES[family])}
+    run(spark, "long_" + family.replace(" ", "_"), views, history, small_rows=small_rows)

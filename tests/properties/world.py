@@ -82,6 +82,7 @@ class World:
         self._small_rows = small_rows
         self._time = time
         self._rows: dict[str, list[Row]] = {name: [] for name in tables}
+        self.history: list[str | dict[str, list[tuple[Row, int]]]] = []  # ticks, and what happened between them
         self.each_tick, self.now_and_then = Subscriber(), Subscriber()
         self.engine = self._opened()
         for name, columns in tables.items():
@@ -114,6 +115,7 @@ class World:
         rows: dict[str, list[tuple[Row, int]]] = {}
         for change in changes:
             rows.setdefault(change.table, []).extend(self._apply(change))
+        self.history.append(rows)
         deltas = {self._id(name): self._table(name, weighted) for name, weighted in rows.items() if weighted}
         self.engine.loop.change(lambda: deltas)
         self._rest()
@@ -128,6 +130,7 @@ class World:
         self._rest()
 
     def checkpoint(self) -> None:
+        self.history.append("checkpoint")
         self._hold(self.each_tick)
         self._hold(self.now_and_then)
         cluster = self.engine.cluster
@@ -137,6 +140,7 @@ class World:
     def restart(self, *, crash: bool) -> None:
         """A new process in the same directory; after a crash the last checkpoint is all there is, and the tick log."""
         self.check(self.each_tick, self.now_and_then)
+        self.history.append("crash" if crash else "restart")
         if crash:
             self.engine.loop._checkpointed = Tick(1 << 62)  # nothing is left to write at the end
         self.engine.close()

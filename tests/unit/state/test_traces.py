@@ -116,3 +116,14 @@ def test_files_that_no_checkpoint_names_are_removed_at_the_next_start(store: Sto
     stray.mkdir(parents=True)
     checkpoint.load(Store(views=store.views, directory=store.directory))
     assert not stray.exists()
+
+
+def test_a_checkpoint_writes_what_is_new_and_leaves_the_rest(store: Store) -> None:
+    trace = filled(store)
+    checkpoint.write(store, Tick(40), {})
+    before = {path: path.stat().st_mtime_ns for path in (store.directory / "runs").rglob("*.parquet")}
+    append(store, trace, 50, ("pot", 1, 1))
+    checkpoint.write(store, Tick(50), {})
+    after = {path: path.stat().st_mtime_ns for path in (store.directory / "runs").rglob("*.parquet")}
+    assert before.items() <= after.items()
+    assert len(after) == len(before) + 1
