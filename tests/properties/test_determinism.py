@@ -17,6 +17,7 @@ from tailrace.state.store import SMALL_ROWS
 
 VIEWS = {
     "float_sums": "SELECT k, sum(f) AS total, avg(f) AS mean, stddev(f) AS spread FROM u GROUP BY k",
+    "float_pairs": "SELECT k, corr(f, w) AS c, regr_intercept(w, f) AS i FROM u GROUP BY k",
     "float_sum": "SELECT sum(f) AS total FROM u",
     "in_no_order": "SELECT k, array_agg(v) AS vs, string_agg(s, ',') AS texts, jsonb_agg(s) AS j FROM t GROUP BY k",
     "half_ordered": "SELECT k, string_agg(s, ',' ORDER BY v) AS texts FROM t GROUP BY k",

@@ -36,6 +36,7 @@ from tailrace.plan.functions.conditional import COALESCE
 from tailrace.plan.functions.entry import substituted
 from tailrace.plan.functions.nested import MAP
 from tailrace.plan.functions.registry import candidates, names
+from tailrace.plan.functions.regression import FORMULAS
 from tailrace.plan.functions.resolve import resolve
 from tailrace.plan.functions.strings import OUTPUT_BOOLEAN
 from tailrace.plan.functions.tables import TableFunction, side_by_side, table_candidates, table_names
@@ -421,7 +422,7 @@ _WITHOUT_NULLS = frozenset(
         count sum avg min max bool_and bool_or every string_agg bit_and bit_or bit_xor
         stddev stddev_samp stddev_pop variance var_samp var_pop
     """.split()  # noqa: SIM905
-)
+) | {"regr_count", *FORMULAS}
 
 
 def no_function(name: str, arguments: list[Expression]) -> UnknownFunction:

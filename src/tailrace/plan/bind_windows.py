@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from tailrace.errors import NotSupported, SqlError
+from tailrace.plan.coercion import FLOATS
 from tailrace.plan.expressions import Order
 from tailrace.plan.value_times import interval_value
+from tailrace.types.core import Numeric, SqlType
 
 
 def named_window(node: exp.Window, named: Mapping[str, exp.Expr]) -> exp.Expr:
@@ -32,8 +34,9 @@ def frame_text(spec: exp.Expr | None, orders: Sequence[Order]) -> str | None:
     kind = spec.args["kind"].upper()
     if kind == "GROUPS" and not orders:
         raise SqlError("GROUPS mode requires an ORDER BY clause", sqlstate="42P20")
-    start = _bound(spec.args["start"], spec.args.get("start_side"), kind)
-    end = _bound(spec.args["end"], spec.args.get("end_side"), kind)
+    fractions = kind == "RANGE" and bool(orders) and _has_fractions(orders[0].by.type)
+    start = _bound(spec.args["start"], spec.args.get("start_side"), kind, fractions=fractions)
+    end = _bound(spec.args["end"], spec.args.get("end_side"), kind, fractions=fractions)
     _check_direction(start, end)
     if kind == "RANGE" and len(orders) != 1 and any(_has_offset(bound) for bound in (start, end)):
         raise SqlError(
@@ -60,12 +63,16 @@ def _check_direction(start: str, end: str) -> None:
         raise SqlError("frame starting from following row cannot have preceding rows", sqlstate="42P20")
 
 
-def _bound(value: str | exp.Expr, side: str | None, kind: str) -> str:
+def _has_fractions(type: SqlType) -> bool:
+    return isinstance(type, Numeric) or type in FLOATS
+
+
+def _bound(value: str | exp.Expr, side: str | None, kind: str, *, fractions: bool) -> str:
     if value == "current row":
         return "CURRENT ROW"
     if value == "unbounded":
         return f"UNBOUNDED {(side or '').upper()}"
-    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
+    if isinstance(value, exp.Literal) and not value.is_string and (fractions or value.this.isdigit()):
         return f"{value.this} {(side or '').upper()}"
     if kind == "RANGE" and isinstance(value, exp.Cast) and isinstance(value.this, exp.Literal):
         return f"{_interval(value.this.this)} {(side or '').upper()}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tailrace.plan.expressions import AggregateCall, WindowCall
 from tailrace.plan.functions import additive as sums
+from tailrace.plan.functions import regression
 from tailrace.plan.functions.additive import Additive, Contribution
 from tailrace.plan.functions.entry import parse_signature
 from tailrace.plan.functions.ordered import Group
@@ -71,7 +72,7 @@ def _plain(function: str, argument: str = "{}") -> Text:
 
     def text(call: AggregateCall | WindowCall, group: Group) -> str:
         value = argument.format(group.arguments[0])
-        if group.without:
+        if group.kept:
             return _OF_ARRAY[function].format(group.collected(value))
         return f"{function}({'DISTINCT ' if group.distinct else ''}{value}){group.tail}"
 
@@ -270,6 +271,17 @@ AGGREGATES = (
             ("numeric", "numeric"),
             ("double precision", "double precision"),
         )
+    ),
+    _aggregate(
+        "regr_count(double precision, double precision) -> bigint",
+        regression.count_of_floats,
+        additive=regression.COUNT,
+        nullable=False,
+    ),
+    *(
+        _aggregate(f"{name}({t}, {t}) -> double precision", regression.of_floats, additive=additive)
+        for name in regression.FORMULAS
+        for t, additive in (("double precision", None), ("integer", regression.OF_INTEGERS))
     ),
     _aggregate("string_agg(text, text) -> text", _string),
     _aggregate("array_agg(T) -> T[]", _array),

@@ -20,7 +20,7 @@ class Group:
     """The rows that an aggregate sees, as texts: its arguments, its order, and what follows each Spark
     aggregate.
 
-    `tail` is a FILTER clause, an OVER clause, both or nothing.  `without`: of the rows of a window's frame
+    `tail` is a FILTER clause, an OVER clause, both or nothing.  `kept`: of the rows of a window's frame
     only those count for which this is true; it sees a row as `e`, with the columns that `numbers` makes.
     """
 
@@ -28,23 +28,23 @@ class Group:
     sorts: Sequence[Sort] = ()
     tail: str = ""
     distinct: bool = False
-    without: str = ""
+    kept: str = ""
     numbers: str = ""
 
     def collected(self, text: str) -> str:
         """All values of `text` that are not NULL, in no order."""
-        if not self.without:
+        if not self.kept:
             return f"collect_{'set' if self.distinct else 'list'}({text}){self.tail}"
         rows = f"collect_list(named_struct('v', {text}, {self.numbers})){self.tail}"
-        return f"transform(filter({rows}, e -> e.v IS NOT NULL AND ({self.without})), e -> e.v)"
+        return f"transform(filter({rows}, e -> e.v IS NOT NULL AND ({self.kept})), e -> e.v)"
 
     def count(self, text: str = "1") -> str:
         """How many values of `text` are not NULL, repeated ones included."""
-        return f"cardinality({self.collected(text)})" if self.without else f"count({text}){self.tail}"
+        return f"cardinality({self.collected(text)})" if self.kept else f"count({text}){self.tail}"
 
     def total(self, text: str, ddl: str) -> str:
         """The sum of `text`, which has this type and is never NULL; NULL of no rows."""
-        if not self.without:
+        if not self.kept:
             return f"sum({text}){self.tail}"
         values = self.collected(f"CAST({text} AS {ddl})")
         return f"aggregate({values}, CAST(0 AS {ddl}), (total, x) -> CAST(total + x AS {ddl}))"

@@ -73,7 +73,7 @@ def _outermost(function: str, index: int) -> OfFrame:
     """The value of the first or of the last row."""
 
     def text(frame: Group, place: str, ignore_nulls: bool) -> str:
-        if frame.without:
+        if frame.kept:
             return f"try_element_at({_in_order(frame, place, ignore_nulls)}, {index}).v"
         value = frame.arguments[0]
         counted = f"CASE WHEN {value} IS NOT NULL THEN {place} END" if ignore_nulls else place
@@ -131,10 +131,10 @@ def window_names() -> tuple[str, ...]:
 
 def needs_numbers(call: WindowCall) -> bool:
     entry = _entry_of(call)
-    kind, without = _frame(call)
+    kind, kept = _frame(call)
     if entry is not None:
         return not isinstance(entry.spark, str)
-    return kind.startswith("GROUPS") or without is not None
+    return kind.startswith("GROUPS") or kept is not None
 
 
 def numbers(call: WindowCall, environment: Environment, ties: Sequence[str]) -> Numbers:
@@ -155,7 +155,7 @@ def window_text(call: WindowCall, environment: Environment, ties: Sequence[str],
     if entry is not None and isinstance(entry.spark, str):
         over = _over(partition, [*order, *(ties if entry.by_place else ())], None)
         return entry.spark.format(*arguments, over=over, nulls=" IGNORE NULLS" if ignore_nulls else "")
-    frame, without = _frame(call)
+    frame, kept = _frame(call)
     if frame.startswith("ROWS"):
         order += ties
     elif frame.startswith("GROUPS"):
@@ -165,7 +165,7 @@ def window_text(call: WindowCall, environment: Environment, ties: Sequence[str],
         arguments=arguments,
         sorts=[Sort(environment.render(o.by), o.descending, o.nulls_first) for o in call.order_by],
         tail=_over(partition, order, frame),
-        without=without.format(place=numbers.place, peers=numbers.peers) if without and numbers else "",
+        kept=kept.format(place=numbers.place, peers=numbers.peers) if kept and numbers else "",
         numbers=f"'place', {numbers.place}, 'peers', {numbers.peers}" if numbers else "",
     )
     if entry is None:
