@@ -183,3 +183,36 @@ def test_a_script_over_bounded_tables_ends_by_itself(broker: Broker, topic: Topi
     command = [sys.executable, "-m", "tailrace", "run", str(script)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "3" in ended.stdout
+
+
+def test_a_hint_reads_the_table_with_other_options(engine: Engine, broker: Broker, topic: TopicFactory) -> None:
+    """For the query that says so; the table itself, and a restart, stay what they were."""
+    name = topic("hinted")
+    send(broker, name, {"n": 1}, {"n": 2})
+    latest = {"format": "json", "scan.startup.mode": "latest-offset"}
+    engine.sql(f"CREATE TABLE hinted (n INT) {options(broker, name, **latest)}")
+    assert rows(engine, "SELECT * FROM hinted") == []
+    first = "/*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */"
+    assert rows(engine, f"SELECT n FROM hinted {first} WHERE n > 1") == [(2,)]
+    places = "'scan.startup.specific-offsets'='partition:0,offset:1'"
+    second = f"/*+ OPTIONS('scan.startup.mode'='specific-offsets', {places})*/"
+    both = f"hinted {first} AS a, hinted {second} b"
+    engine.sql(f"CREATE MATERIALIZED VIEW of_hinted AS SELECT a.n, b.n AS m FROM {both}")
+    assert rows(engine, "SELECT * FROM of_hinted") == [(1, 2), (2, 2)]
+    send(broker, name, {"n": 3})
+    deadline = time.monotonic() + 60
+    while rows(engine, "SELECT count(*) FROM of_hinted") != [(6,)] or rows(engine, "SELECT * FROM hinted") != [(3,)]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    for query, message in (
+        ("SELECT * FROM hinted /*+ OPTIONS('scan.startup.moed' = 'x') */", "Unsupported options found"),
+        ("SELECT * FROM hinted /*+ OPTIONS('connector' = 'upsert-kafka') */", "cannot change the connector"),
+        ("SELECT * FROM of_hinted /*+ OPTIONS('a' = 'b') */", "OPTIONS hints are for Kafka tables"),
+        ("SELECT * FROM hinted /*+ OPTIONS('a') */", "Expected equals sign"),
+        ("SELECT /*+ OPTIONS('a' = 'b') */ 1", "Expected"),
+        ("SELECT * FROM hinted FOR SYSTEM_TIME AS OF now()", "FOR SYSTEM_TIME AS OF not yet supported"),
+    ):
+        with pytest.raises(SqlError, match=message):
+            engine.sql(query)
+    engine.sql("DROP MATERIALIZED VIEW of_hinted; DROP TABLE hinted")
+    assert rows(engine, "SELECT name FROM mz_tables WHERE name LIKE 'hinted%'") == []

@@ -48,6 +48,11 @@ class Item:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def part_of(self) -> str | None:
+        """The id of the item that this one came with, and goes with."""
+        return self.facts.get("dead_letters_of") or self.facts.get("hinted")
+
+    @property
     def number(self) -> int:
         return int(self.id[1:])
 

@@ -20,12 +20,10 @@ _OF_MATERIALIZE = (
     *("CreateCluster", "CreateConnection", "CreateIndex", "CreateMaterializedView", "CreateSecret", "CreateSink"),
     *("CreateSource", "CreateTableFromSource", "Subscribe", "Copy"),
 )
-_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.IGNORECASE)
 
 
-def check(session: EngineSession, statement: object, text: str) -> None:
-    """Raises SqlError for a statement that the session's dialect does not have, and for hints."""
-    _refuse_hints(text)
+def check(session: EngineSession, statement: object) -> None:
+    """Raises SqlError for a statement that the session's dialect does not have."""
     dialect, kind = session.variable("dialect"), type(statement).__name__
     if dialect == "flink" and kind == "CreateTable":
         raise InvalidOption(
@@ -45,14 +43,3 @@ def _not_of(dialect: str, kind: str, whose: str) -> NotSupported:
         detail=f"It is {whose} SQL.",
         hint="SET dialect = auto takes both.",
     )
-
-
-def _refuse_hints(text: str) -> None:
-    """`/*+ OPTIONS(…) */` would change what is read: it must not pass as a comment."""
-    found = _HINT.search(text)
-    if found is not None:
-        raise NotSupported(
-            "OPTIONS hints not yet supported",
-            hint="Create a table with these options.",
-            position=found.start() + 1,
-        )

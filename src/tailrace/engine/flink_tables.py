@@ -71,8 +71,11 @@ def is_flink(item: Item) -> bool:
     return CONNECTOR in item.facts
 
 
-def create(session: EngineSession, statement: CreateFlinkTable) -> Result:
-    """CREATE TABLE: checks what can be checked without a broker.  Its dead letters come with it, if it has any."""
+def create(session: EngineSession, statement: CreateFlinkTable, *, of: Item | None = None) -> Result:
+    """CREATE TABLE: checks what can be checked without a broker.  Its dead letters come with it, if it has any.
+
+    `of`: the table that this one is, but for options that a query asked for.
+    """
     engine = session.engine
     full = engine.catalog.full_name(statement.name.parts)
     _refuse_similar(engine, full, statement)
@@ -83,6 +86,7 @@ def create(session: EngineSession, statement: CreateFlinkTable) -> Result:
 
     def define(identity: Identity) -> Item:
         facts = {CONNECTOR: statement.options.connector, **_idle(session, statement)}
+        facts |= {} if of is None else {"hinted": of.id}
         return item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
 
     def also(table: Item) -> list[Item]:
@@ -132,6 +136,7 @@ def item(session: EngineSession, statement: CreateFlinkTable, identity: Identity
         name=identity.name,
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
+        depends_on=frozenset({identity.facts["hinted"]} if "hinted" in identity.facts else ()),
         schema=schema,
         keys=source_keys(definition),
         append_only=not statement.settings.is_changelog,

@@ -6,7 +6,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from sqlglot import exp
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import Role
-from tailrace.engine import asking, auditing, dialects, privileges
+from tailrace.engine import asking, auditing, dialects, flink_hints, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables, seconds
@@ -56,6 +56,14 @@ class Recorder:
             privileges.require(self._session, "SELECT", self._catalog.items[found.id])
         self.used.add(found.id)
         return found
+
+    def hinted(self, parts: tuple[str, ...], options: Mapping[str, str], position: int | None) -> Relation:
+        table = self._catalog.resolve(parts, position)
+        privileges.require(self._session, "SELECT", table)
+        found = flink_hints.hinted(self._session, table, options, position)
+        self.used.add(found.id)
+        self._catalog = self._session.engine.catalog
+        return self._catalog.relation((found.name.database, found.name.schema, found.name.item), position)
 
     def similar(self, name: str, candidates: tuple[str, ...]) -> str | None:
         return self._catalog.similar(name, candidates)
@@ -97,7 +105,7 @@ class EngineSession:
         if len(found) > 1:
             raise SyntaxFailure("cannot insert multiple commands into a prepared statement")
         statement = parse_statement(found[0].text, found[0].start)
-        dialects.check(self, statement, text)
+        dialects.check(self, statement)
         describe = getattr(_module_of(statement), "describe", None)
         if describe is None:
             return Prepared(text=text, statement=statement, parameters=(), columns=None)

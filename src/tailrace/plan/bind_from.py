@@ -115,12 +115,22 @@ class FromBinder:
             node = self.place.ctes[parts[0]]
             name: tuple[str, ...] = parts
         else:
-            relation = self.context.names.relation(parts, position_of(table))
+            relation = self._named_relation(table, parts)
             node = plan_of(relation)
             name = tuple(relation.name.split("."))
         if alias is not None:
             return self._named(node, table, parts[-1])
         return Source(node, fields_of(node.schema, name))
+
+    def _named_relation(self, table: exp.Table, parts: tuple[str, ...]) -> Relation:
+        position, options = position_of(table), table.args.get("options")
+        if not options:
+            return self.context.names.relation(parts, position)
+        hinted = getattr(self.context.names, "hinted", None)
+        if hinted is None:
+            raise NotSupported("OPTIONS hints not supported here", position=position)
+        found: Relation = hinted(parts, options, position)
+        return found
 
     def _joined(self, left: Source, right: Source, kind: JoinKind, join: exp.Join | None) -> Source:
         width = len(left.node.schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol
@@ -38,7 +39,10 @@ class Names(Protocol):
 
 
 class SessionNames(Names, Protocol):
-    """Two more questions that a catalog may answer; the binder asks them of those that have the methods."""
+    """More questions that a catalog may answer; the binder asks them of those that have the methods."""
+
+    def hinted(self, parts: tuple[str, ...], options: Mapping[str, str], position: int | None) -> Relation:
+        """The relation of a name, with other options: `/*+ OPTIONS(…) */`."""
 
     def type(self, parts: tuple[str, ...]) -> SqlType | None:
         """A type made by CREATE TYPE, or None."""

@@ -76,5 +76,8 @@ def _one(statement: Drop, session: Session, name: Name) -> set[str]:
     if item.kind != statement.kind:
         raise WrongObjectType(f"{item.name} is a {item.kind} not a {statement.kind}", position=name.position)
     dependants = catalog.dependants(item.id)
-    own = {other.id for other in dependants if other.facts.get("dead_letters_of") == item.id}
-    return {item.id} | ({other.id for other in dependants} if statement.cascade else own)
+    going = {item.id}
+    for other in sorted(dependants, key=lambda other: other.number):  # what comes with another comes after it
+        if statement.cascade or other.part_of in going:
+            going.add(other.id)
+    return going

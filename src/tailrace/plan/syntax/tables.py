@@ -11,7 +11,7 @@ from sqlglot import exp
 from tailrace.errors import NotSupported
 from tailrace.plan.syntax.calls import parse_call
 from tailrace.plan.syntax.expressions import located, parse_expression
-from tailrace.plan.syntax.tokens import NOT_ALIAS, Cursor
+from tailrace.plan.syntax.tokens import NOT_ALIAS, Cursor, Token, tokenize
 from tailrace.plan.syntax.windows import begins_window, parse_window_table
 
 
@@ -83,6 +83,8 @@ def _source(cursor: Cursor) -> exp.Expr:
     else:
         source = parse_relation(cursor)
     located(source, token)
+    if cursor.token.kind == "hint":
+        source.set("options", _options(cursor.next()))
     if cursor.is_word("for", "system_time"):
         raise NotSupported(
             "FOR SYSTEM_TIME AS OF not yet supported",
@@ -93,6 +95,26 @@ def _source(cursor: Cursor) -> exp.Expr:
         source.set("lateral", True)
     _alias(cursor, source)
     return source
+
+
+def _options(hint: Token) -> dict[str, str]:
+    """Of `OPTIONS('key' = 'value', …)`, what stands behind the word."""
+    cursor = Cursor(tokenize(hint.text, hint.end - len(hint.text) - len("*/")))
+    found: dict[str, str] = {}
+    cursor.expect_operator("(")
+    while True:
+        if cursor.token.kind != "string":
+            cursor.fail("an option's name in quotes")
+        name = cursor.next().text
+        cursor.expect_operator("=")
+        if cursor.token.kind != "string":
+            cursor.fail("an option's value in quotes")
+        found[name] = cursor.next().text
+        if not cursor.take_operator(","):
+            break
+    cursor.expect_operator(")")
+    cursor.expect_end()
+    return found
 
 
 def parse_relation(cursor: Cursor) -> exp.Expr:

@@ -19,7 +19,7 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from tailrace.errors import SyntaxFailure
 
-Kind = OneOf["word", "identifier", "string", "number", "parameter", "operator", "end"]
+Kind = OneOf["word", "identifier", "string", "number", "parameter", "operator", "hint", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ _PUNCTUATION = {
     "::": "double colon", "=>": "arrow",
 }  # fmt: skip
 _JOINED = {("!", "~"), ("!", "~*"), ("!", "~~"), ("!", "~~*"), ("<", "<"), (">", ">"), ("|", "|/")}
+_HINT = re.compile(r"/\*\+\s*OPTIONS\b(.*?)\*/", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w$]*")
 _BASED = re.compile(r"0x(?:_?[0-9a-f])+|0o(?:_?[0-7])+|0b(?:_?[01])+|\d+(?:_\d+)+", re.IGNORECASE)
 _PARAMETER = re.compile(
@@ -70,8 +71,23 @@ def tokenize(text: str, offset: int = 0) -> list[Token]:
         raw = _Dialect().tokenize(readable)
     except TokenError:
         raise _unterminated(text, offset) from None
-    tokens = list(_joined(part for token in raw for part in _parts(token, text, offset)))
+    tokens = list(_joined(part for token in _with_hints(raw, text, offset) for part in token))
     return [*tokens, Token("end", "", len(text) + offset + 1)]
+
+
+def _with_hints(raw: list[SqlglotToken], text: str, offset: int) -> Iterator[Iterator[Token]]:
+    """Each token's parts, and `/*+ OPTIONS(…) */` between them, which is no comment: it says what is read."""
+    at = 0
+    for token in raw:
+        yield _hints(text, at, token.start, offset)
+        yield _parts(token, text, offset)
+        at = token.end + 1
+    yield _hints(text, at, len(text), offset)
+
+
+def _hints(text: str, start: int, end: int, offset: int) -> Iterator[Token]:
+    for found in _HINT.finditer(text, start, end):
+        yield Token("hint", found[1], found.start() + offset + 1, found.end() + offset)
 
 
 def _parts(token: SqlglotToken, text: str, offset: int) -> Iterator[Token]:
