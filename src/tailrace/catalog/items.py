@@ -50,7 +50,7 @@ class Item:
     @property
     def part_of(self) -> str | None:
         """The id of the item that this one came with, and goes with."""
-        return self.facts.get("dead_letters_of") or self.facts.get("hinted")
+        return self.facts.get("dead_letters_of") or self.facts.get("part_of") or self.facts.get("hinted")
 
     @property
     def number(self) -> int:

@@ -86,6 +86,12 @@ def changeable(session: EngineSession, name: Name, verb: str) -> Item:
             detail=f'What is in "{table.name.item}" is what is in its topic, where nothing can be changed.',
             position=name.position,
         )
+    if "source" in table.facts:
+        raise NotSupported(
+            f"{verb} of a table that is made from a source not supported",
+            detail=f'What is in "{table.name.item}" is what its source has.',
+            position=name.position,
+        )
     return table
 
 

@@ -17,7 +17,11 @@ def reopen_users(engine: Engine, id: str) -> None:
     """Of a connection or a secret, also through other connections.  Returns when the tick loop has them."""
     items = engine.catalog.items.values()
     changed = _connections_with(engine, id)
-    users = [item for item in items if item.kind in ("source", "sink") and item.depends_on & changed]
+    users = [
+        item
+        for item in items
+        if (item.kind in ("source", "sink") or "source" in item.facts) and item.depends_on & changed
+    ]
 
     def reopen() -> None:
         for item in sorted(users, key=lambda item: item.number):

@@ -5,22 +5,24 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.catalog.storage import Stored
-from tailrace.engine import flink_jobs, flink_tables, sinks, sources
+from tailrace.engine import flink_jobs, flink_tables, generated_sources, sinks, sources
 from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.sink_switch import SWITCHED
 from tailrace.errors import InternalError
 from tailrace.plan.walk import scans
-from tailrace.sources.contract import Source
+from tailrace.sources.contract import Offsets, Source
+from tailrace.sources.generated import Generated
 from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.state.checkpoint import Frontiers
 from tailrace.statements.registry import parse_statement
 from tailrace.testing import defences
 from tailrace.ticks.deliver import Delivery
-from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, table_trace, upsert_trace
+from tailrace.ticks.inputs import LogInput, Reading, TableInput, UpsertInput, table_trace, upsert_trace
 from tailrace.types.core import BEGINNING, Tick
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Running:
             return Item(id=stored.id, kind="secret", name=stored.name, statement=None, create_sql=stored.create_sql)
         if "dead_letters_of" in stored.facts:
             return sources.dead_letters(self._engine.catalog.items[stored.facts["dead_letters_of"]], identity)
+        if "part_of" in stored.facts:
+            return generated_sources.part(self._engine.catalog.items[stored.facts["part_of"]], identity)
         statement = parse_statement(stored.create_sql.rstrip().removesuffix(";"))
         define = getattr(sys.modules[type(statement).__module__], "define", None)
         if define is None:
@@ -58,6 +62,8 @@ class Running:
             case "table" if flink_tables.is_flink(item):
                 if "start" in item.facts:  # else nobody reads it yet
                     self._start_source(item)
+            case "table" if "source" in item.facts:
+                self._start_source(item)
             case "table":
                 self._start_table(item)
             case "source":
@@ -79,42 +85,47 @@ class Running:
         engine.cluster.inputs[item.id] = TableInput(node=scan, log=engine.log, store=engine.store, trace=trace)
 
     def _start_source(self, item: Item) -> None:
-        engine, scan = self._engine, scan_of(item)
-        cluster = engine.cluster
+        engine, cluster = self._engine, self._engine.cluster
         if "dead_letters_of" in item.facts:
             owner = item.facts["dead_letters_of"]
-            if owner not in cluster.sources:
-                return  # nobody reads it yet
-            log = cluster.sources[owner]
-            cluster.inputs[item.id] = LogInput(
-                node=scan,
-                read=log.dead_letters,
-                start=log.start(),
-                log=engine.log,
-                views=engine.views,
-                positions=owner,
-            )
+            if owner in cluster.sources:  # else nobody reads it yet
+                log = cluster.sources[owner]
+                self._read(item, owner, log.start(), log.dead_letters)
+            return
+        if "part" in item.facts:
+            owner = item.part_of or item.facts["source"]
+            generated = cluster.sources[owner]
+            assert isinstance(generated, Generated)
+            self._read(item, owner, generated.start(), partial(generated.changes_of, item.facts["part"]))
+            return
+        if item.schema is None and not generated_sources.is_generated(item):
+            engine.statuses.note(item.id, "running")  # its tables read the topic, each by itself
             return
         source = self._open_source(item)
         cluster.sources[item.id] = source
         engine.statuses.note(item.id, "starting")
         if not engine.log.position(item.id, Tick(1)):
             engine.log.start(item.id, BEGINNING, source.start())
+        if item.schema is None:
+            return
+        scan = scan_of(item)
         if isinstance(source, UpsertSource):
             trace = upsert_trace(engine.store, scan)
             cluster.inputs[item.id] = UpsertInput(
                 node=scan, source=source, log=engine.log, store=engine.store, trace=trace
             )
         else:
-            cluster.inputs[item.id] = LogInput(
-                node=scan,
-                read=source.changes,
-                start=source.start(),
-                log=engine.log,
-                views=engine.views,
-                positions=item.id,
-                watermarks=flink_tables.watermarks(engine, item, source),
-            )
+            read = self._read(item, item.id, source.start(), source.changes)
+            read.watermarks = flink_tables.watermarks(engine, item, source)
+
+    def _read(self, item: Item, positions: str, start: Offsets, read: Reading) -> LogInput:
+        """The item's rows come out of a log whose positions are known by an id."""
+        engine = self._engine
+        made = LogInput(
+            node=scan_of(item), read=read, start=start, log=engine.log, views=engine.views, positions=positions
+        )
+        engine.cluster.inputs[item.id] = made
+        return made
 
     def _start_sink(self, item: Item) -> None:
         engine = self._engine
@@ -181,6 +192,8 @@ class Running:
             old.close()
 
     def _open_source(self, item: Item) -> Source | UpsertSource:
+        if generated_sources.is_generated(item):
+            return generated_sources.open_generated(item)
         opening = flink_tables.open_table if flink_tables.is_flink(item) else sources.open_source
         return opening(self._engine, item, self.offsets)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.engine import avro_sources, connections
+from tailrace.engine import avro_sources, connections, generated_sources
 from tailrace.engine.define import Identity
-from tailrace.errors import NotSupported
+from tailrace.errors import NotSupported, SqlError, UnknownColumn
 from tailrace.formats.decode_bytes import BytesDecoder
 from tailrace.formats.decode_contract import Decoder
 from tailrace.formats.decode_csv import CsvDecoder
@@ -39,11 +40,14 @@ from tailrace.statements import formats, ingest
 from tailrace.statements.contract import Result
 from tailrace.statements.ingest import EnvelopeKind
 from tailrace.statements.sources.kafka import KafkaOrigin
+from tailrace.statements.sources.load_generator import LoadGeneratorOrigin
+from tailrace.types.core import Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
     from tailrace.engine.session import EngineSession
     from tailrace.statements.create_source import CreateSource
+    from tailrace.statements.create_table_from_source import CreateTableFromSource
 
 _ENVELOPES = {
     EnvelopeKind.NONE: Envelope.NONE,
@@ -68,8 +72,21 @@ class SharedOffsets:
 
 
 def create(session: EngineSession, statement: CreateSource) -> Result:
-    """CREATE SOURCE: looks the topic up, fixes the start, and makes the relation of its dead letters too."""
+    """CREATE SOURCE: looks the topic up, fixes the start, and makes the relation of its dead letters too.
+
+    Without a FORMAT it is no relation: it is there for the tables that are made from it.
+    """
     engine = session.engine
+    if statement.progress is not None:
+        raise NotSupported(
+            "EXPOSE PROGRESS AS not yet supported",
+            hint="mz_internal.mz_source_statistics says how far sources are.",
+            position=statement.progress.position,
+        )
+    if statement.timestamp_interval is not None:
+        session.notice("TIMESTAMP INTERVAL has no effect: all sources share the ticks of their cluster")
+    if isinstance(statement.origin, LoadGeneratorOrigin):
+        return generated_sources.create(session, statement)
     full = engine.catalog.full_name(statement.name.parts)
     letters = FullName(full.database, full.schema, f"{full.item}_dead_letters")
 
@@ -83,6 +100,8 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
         return item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
 
     def also(source: Item) -> list[Item]:
+        if source.schema is None:
+            return []
         facts = {"dead_letters_of": source.id}
         return [dead_letters(source, Identity(id=engine.storage.next_id(), name=letters, facts=facts))]
 
@@ -90,21 +109,67 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
 
 
 def item(session: EngineSession, statement: CreateSource, identity: Identity) -> Item:
-    connection = session.resolve(_kafka(statement).connection, "connection")
-    definition = definition_of(session.engine, statement, identity, connections.kafka(session.engine, connection))
+    if isinstance(statement.origin, LoadGeneratorOrigin):
+        return generated_sources.item(session, statement, identity)
+    if statement.ingest.formats is not None:
+        return _relation(session, statement, identity, "source", statement)
     return Item(
         id=identity.id,
         kind="source",
         name=identity.name,
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
+        depends_on=frozenset({session.resolve(_kafka(statement).connection, "connection").id}),
+        cluster=statement.cluster or session.variables.get("cluster"),
+        facts=identity.facts,
+    )
+
+
+def table_item(session: EngineSession, table: CreateTableFromSource, source: Item, identity: Identity) -> Item:
+    """A Kafka source read in a table's own way."""
+    made = _relation(session, _as_source(table, source), identity, "table", table)
+    return replace(made, depends_on=made.depends_on | {source.id})
+
+
+def _as_source(table: CreateTableFromSource, source: Item) -> CreateSource:
+    """The source that would be the table's relation."""
+    statement: CreateSource = source.statement
+    return replace(statement, ingest=table.ingest, columns=table.columns, key=table.key)
+
+
+def _relation(
+    session: EngineSession,
+    statement: CreateSource,
+    identity: Identity,
+    kind: str,
+    written: CreateSource | CreateTableFromSource,
+) -> Item:
+    connection = session.resolve(_kafka(statement).connection, "connection")
+    definition = definition_of(session.engine, statement, identity, connections.kafka(session.engine, connection))
+    return Item(
+        id=identity.id,
+        kind=kind,
+        name=identity.name,
+        statement=written,
+        create_sql=written.create_sql(session.printer()),
         depends_on=frozenset({connection.id, *_registries(session, statement)}),
-        schema=source_schema(definition),
-        keys=source_keys(definition),
+        schema=(schema := source_schema(definition)),
+        keys=source_keys(definition) | declared_key(schema, statement.key),
         append_only=definition.envelope is Envelope.NONE,
         cluster=statement.cluster or session.variables.get("cluster"),
         facts=identity.facts,
     )
+
+
+def declared_key(schema: Schema, key: tuple[str, ...] | None) -> frozenset[frozenset[int]]:
+    """PRIMARY KEY (…) NOT ENFORCED, as places."""
+    if key is None:
+        return frozenset()
+    names = [column.name for column in schema]
+    for name in key:
+        if name not in names:
+            raise UnknownColumn(f'column "{name}" named in key does not exist')
+    return frozenset({frozenset(names.index(name) for name in key)})
 
 
 def _registries(session: EngineSession, statement: CreateSource) -> list[str]:
@@ -136,7 +201,7 @@ def definition_of(
     origin, clauses = _kafka(statement), statement.ingest
     if clauses.formats is None:
         hint = "Add FORMAT JSON, AVRO, TEXT, BYTES or CSV."
-        raise NotSupported("CREATE SOURCE without FORMAT not yet supported", hint=hint)
+        raise SqlError("a relation of a Kafka source needs a FORMAT", hint=hint, sqlstate="42601")
     if clauses.envelope.kind not in _ENVELOPES or clauses.envelope.error_column is not None:
         raise NotSupported(f"{clauses.envelope.sql()} not yet supported")
     key_format = avro_sources.format_of(clauses, avro_sources.KEY)
@@ -166,18 +231,20 @@ def definition_of(
 
 
 def open_source(engine: Engine, source: Item, offsets: SharedOffsets) -> KafkaSource | UpsertSource:
-    """The running source of a catalog item."""
-    origin = _kafka(source.statement)
+    """The running source of a catalog item: a source, or a table made from one."""
+    statement = source.statement
+    if "source" in source.facts:
+        statement = _as_source(statement, engine.catalog.items[source.facts["source"]])
+    origin = _kafka(statement)
     connection = connections.kafka(engine, engine.catalog.resolve(origin.connection.parts))
     identity = Identity(id=source.id, name=source.name, facts=source.facts)
-    definition = definition_of(engine, source.statement, identity, connection)
+    definition = definition_of(engine, statement, identity, connection)
     kind = UpsertSource if definition.envelope is Envelope.UPSERT else KafkaSource
     return kind(definition, offsets.of(connection))
 
 
 def _kafka(statement: CreateSource) -> KafkaOrigin:
-    if not isinstance(statement.origin, KafkaOrigin):
-        raise NotSupported("FROM LOAD GENERATOR not yet supported")
+    assert isinstance(statement.origin, KafkaOrigin)
     return statement.origin
 
 

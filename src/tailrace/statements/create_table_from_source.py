@@ -6,12 +6,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailrace.catalog.items import Item
+from tailrace.engine import source_tables
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.sql.durations import Duration
 from tailrace.sql.kinds import COLUMN, FOR_INTERVAL, Several
 from tailrace.sql.names import Name
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines, quote_ident
+from tailrace.statements.contract import Result
 from tailrace.statements.create_source import column_list
 from tailrace.statements.ingest import Ingest, parse_ingest
 
@@ -96,3 +101,11 @@ def _reference(p: Parser) -> Name | None:
     reference = p.name("reference")
     p.expect(")")
     return reference
+
+
+def define(statement: CreateTableFromSource, session: Session, identity: Identity) -> Item:
+    return source_tables.item(session, statement, identity)
+
+
+def execute(statement: CreateTableFromSource, session: Session, arguments: Arguments) -> Result:
+    return source_tables.create(session, statement)

@@ -26,6 +26,9 @@ from tailrace.ticks.log import TickLog
 from tailrace.ticks.watermarks import Watermarks
 from tailrace.types.core import BEGINNING, Tick
 
+Reading = Callable[[Offsets, Offsets, Views], ZSet]
+"""What a log holds between two positions."""
+
 _FUSED = 200
 """So many ticks of an upsert source are caught up with in one step."""
 
@@ -35,7 +38,7 @@ class LogInput:
     """An append-only source.  What was read in a tick is remembered until the tick ends, for the other readers."""
 
     node: Scan
-    read: Callable[[Offsets, Offsets, Views], ZSet]  # rows, or dead letters, between two positions
+    read: Reading  # rows, or dead letters
     start: Offsets
     log: TickLog
     views: Views

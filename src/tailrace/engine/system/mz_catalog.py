@@ -62,7 +62,7 @@ def sink_type(item: Item) -> str:
 
 
 def source_type(item: Item) -> str:
-    if "dead_letters_of" in item.facts:
+    if item.part_of is not None:
         return "subsource"
     return _kind_of(getattr(item.statement, "origin", None), "Origin")
 
@@ -161,7 +161,7 @@ def _sources(session: EngineSession) -> Rows:
         ingest = getattr(item.statement, "ingest", None)
         formats = getattr(ingest, "formats", None)
         envelope = getattr(getattr(ingest, "envelope", None), "name", None)
-        is_main = "dead_letters_of" not in item.facts
+        is_main = item.part_of is None
         yield (
             *(item.id, item_oid(item), schema_id(item), item.name.item, source_type(item)),
             *(connection_id(session, getattr(item.statement, "origin", None)), None),

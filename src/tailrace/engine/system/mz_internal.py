@@ -74,7 +74,7 @@ def _type(item: Item) -> str:
 def _watched(session: EngineSession, kind: str) -> list[tuple[str, Item]]:
     """With the id that its status is noted under."""
     kinds = (kind, "job") if kind == "sink" else (kind,)
-    items = [item for item in session.engine.catalog.of_kind(*kinds) if "dead_letters_of" not in item.facts]
+    items = [item for item in session.engine.catalog.of_kind(*kinds) if item.part_of is None]
     return [(job_sink(item) if item.kind == "job" else item.id, item) for item in items]
 
 
@@ -96,7 +96,7 @@ def _history(*kinds: str) -> Callable[[EngineSession], Rows]:
         jobs = {job_sink(item): item for item in seen.values() if item.kind == "job"}
         for id, status in session.engine.statuses.history():
             item = jobs.get(id) if "sink" in kinds and id in jobs else seen.get(id)
-            if item is not None and (item.kind in kinds or id in jobs) and "dead_letters_of" not in item.facts:
+            if item is not None and (item.kind in kinds or id in jobs) and item.part_of is None:
                 namespace = _namespace(item)
                 error = _namespaced(status, namespace)
                 details = _details(status, error, namespace)
