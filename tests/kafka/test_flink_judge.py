@@ -1,0 +1,115 @@
+"""Flink itself as the judge: it reads what we write, and we read what it writes.  Left out where it is not there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks import environment
+from pyspark.sql import SparkSession
+
+from kafka.flink_tables import options, rows
+from tailrace.engine.engine import Engine
+from tailrace.testing.broker import Broker
+from tailrace.testing.fixtures import TopicFactory
+from tailrace.ticks.loop import Pace
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not environment.flink_is_there(), reason="Flink is not there: python -m benchmarks setup"),
+]
+JOB = Path(__file__).with_name("flink_judge_job.py")
+COLUMNS = "id BIGINT, name STRING, price DECIMAL(10, 2), `at` TIMESTAMP(3), ok BOOLEAN, tags ARRAY<STRING>"
+KEYED = f"({COLUMNS}, PRIMARY KEY (id) NOT ENFORCED)"
+UPSERT = {"connector": "upsert-kafka", "key.format": "json", "value.format": "json"}
+TEXTS = "id, name, price::text, at::text, ok"
+EXPECTED = [
+    (1, "it's té", "12.25", "2024-07-03 18:43:05.312", True),
+    (3, "new", "-0.01", "1969-12-31 23:59:59.999", False),
+]
+
+
+@pytest.fixture(scope="module")
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    with Engine(spark, pace=Pace(interval=0.02)) as opened:
+        yield opened
+
+
+def judged(broker: Broker, folder: Path, definitions: list[str], queries: dict[str, str], inserts: list[str]) -> str:
+    """What Flink prints."""
+    jars = ";".join(jar.as_uri() for jar in sorted(environment.FLINK_JARS.glob("*.jar")))
+    config = {"parallelism.default": "1", "pipeline.jars": jars, "io.tmp.dirs": str(folder)}
+    spec = folder / "job.json"
+    spec.write_text(
+        json.dumps({"config": config, "definitions": definitions, "queries": queries, "inserts": inserts})
+    )
+    done = subprocess.run(
+        [str(environment.FLINK_PYTHON), str(JOB), str(spec)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def net(printed: str) -> dict[str, Counter[tuple[str, ...]]]:
+    """The rows that are left of each query's changes."""
+    left: dict[str, Counter[tuple[str, ...]]] = {}
+    for line in printed.splitlines():
+        if line.startswith("["):
+            name, kind, row = json.loads(line)
+            left.setdefault(name, Counter())[tuple(row)] += -1 if kind in ("DELETE", "UPDATE_BEFORE") else 1
+    return {name: +rows for name, rows in left.items()}
+
+
+def test_flink_reads_ours_and_we_read_flinks(
+    engine: Engine, broker: Broker, topic: TopicFactory, tmp_path: Path
+) -> None:
+    changes, last, theirs, their_last = (topic(name) for name in ("changes", "last", "theirs", "their_last"))
+    debezium = {"format": "debezium-json"}
+    engine.sql(f"CREATE TABLE changes ({COLUMNS}) {options(broker, changes, **debezium)}")
+    engine.sql(f"CREATE TABLE last {KEYED} {options(broker, last, **UPSERT)}")
+    typed = "id bigint, name text, price numeric(38,2), at timestamp(3), ok boolean, tags text list"
+    engine.sql(f"CREATE TABLE stock ({typed})")
+    engine.sql("INSERT INTO changes SELECT * FROM stock")
+    engine.sql("INSERT INTO last SELECT * FROM stock")
+    at = "TIMESTAMP '2024-07-03 18:43:05.312'"
+    engine.sql(f"INSERT INTO stock VALUES (1, 'old', 1, {at}, NULL, NULL), (2, 'gone', 2, NULL, true, LIST['a'])")
+    engine.sql("UPDATE stock SET name = 'it''s té', price = 12.25, ok = true, tags = LIST['a', 'b'] WHERE id = 1")
+    engine.sql("DELETE FROM stock WHERE id = 2")
+    engine.sql("INSERT INTO stock VALUES (3, 'new', -0.01, TIMESTAMP '1969-12-31 23:59:59.999', false, NULL)")
+    assert rows(engine, f"SELECT {TEXTS} FROM stock") == EXPECTED
+    for table in ("changes", "last"):
+        deadline = time.monotonic() + 60
+        while rows(engine, f"SELECT {TEXTS} FROM {table}") != EXPECTED:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    ends = {"scan.bounded.mode": "latest-offset", "properties.isolation.level": "read_committed"}
+    printed = judged(
+        broker,
+        tmp_path,
+        [
+            f"CREATE TABLE changes ({COLUMNS}) {options(broker, changes, **debezium, **ends)}",
+            f"CREATE TABLE `last` {KEYED} {options(broker, last, **UPSERT, **ends)}",
+            f"CREATE TABLE theirs ({COLUMNS}) {options(broker, theirs, **debezium)}",
+            f"CREATE TABLE their_last {KEYED} {options(broker, their_last, **UPSERT)}",
+        ],
+        {
+            name: f"SELECT id, name, CAST(price AS STRING), CAST(`at` AS STRING), ok FROM `{name}`"
+            for name in ("changes", "last")
+        },
+        ["INSERT INTO theirs SELECT * FROM changes", "INSERT INTO their_last SELECT * FROM `last`"],
+    )
+    expected = Counter({tuple(str(each) for each in row): 1 for row in EXPECTED})
+    assert net(printed) == {"changes": expected, "last": expected}
+
+    engine.sql(f"CREATE TABLE theirs ({COLUMNS}) {options(broker, theirs, **debezium)}")
+    engine.sql(f"CREATE TABLE their_last {KEYED} {options(broker, their_last, **UPSERT)}")
+    tags = rows(engine, "SELECT id, tags FROM stock")
+    for table in ("theirs", "their_last"):
+        assert rows(engine, f"SELECT {TEXTS} FROM {table}") == EXPECTED
+        assert rows(engine, f"SELECT id, tags FROM {table}") == tags
