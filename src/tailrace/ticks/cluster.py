@@ -265,10 +265,15 @@ class Cluster:
         waiting = any(delivery.is_waiting or delivery.is_under_way for delivery in self.deliveries.values())
         return waiting or any(self.statuses.of(id).status == "stalled" for id in ids)
 
-    def is_delivering(self, t: Tick) -> bool:
-        """Some target is not at `t` yet, has not answered, and there is no reason to think that it will not."""
-        late = [each for each in list(self.deliveries.values()) if each.is_under_way and each.frontier < t]
-        return any(self.statuses.of(each.id).status != "stalled" for each in late)
+    def failures(self) -> dict[str, int]:
+        """How often each sink could not be written."""
+        return {id: delivery.failures for id, delivery in list(self.deliveries.items())}
+
+    def is_delivering(self, t: Tick, before: dict[str, int]) -> bool:
+        """Some target is not at `t` yet, and what is under way to it may still succeed: it has not failed since
+        `before`, nor been silent for long."""
+        late = [each for each in self.deliveries.values() if each.is_under_way and each.frontier < t]
+        return any(each.failures == before.get(each.id, 0) and not each.is_silent for each in late)
 
     def source_is_well(self, id: str) -> None:
         """The source answered.  A stall that came from reading it, not from asking it, stays until a tick succeeds."""

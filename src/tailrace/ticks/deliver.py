@@ -88,6 +88,7 @@ class Delivery:
     _is_troubled: bool = False  # the loop has waited in vain, or something failed: it does not wait again
     _is_failing: bool = False  # and the status says why
     _owed: deque[Tick] = field(default_factory=lambda: deque(maxlen=_MOST_OWED))  # not begun yet
+    failures: int = 0  # how often it could not be written
     _offered: int = 0  # rows of the change that is being written
     _warned_at: float = float("-inf")
 
@@ -175,6 +176,7 @@ class Delivery:
             self._progress, self._errand = None, None
             self._owed.clear()
             self._is_troubled = self._is_failing = True
+            self.failures += 1
             self.counts.messages_refused += self._offered
             self._offered = 0
             raise
@@ -184,12 +186,17 @@ class Delivery:
         """The target has not answered yet."""
         return self._errand is not None
 
+    @property
+    def is_silent(self) -> bool:
+        """The target has not answered for so long that nobody should wait for it."""
+        return self._errand is not None and self._errand.seconds > _SILENT_SECONDS
+
     def await_answer(self, wake: Callable[[], None]) -> None:
         """Has `wake` called when the target has answered.  Raises if it has been silent for long."""
         if self._errand is None:
             return
         self._errand.tell(wake)
-        if self._errand.seconds > _SILENT_SECONDS and not self._is_failing:
+        if self.is_silent and not self._is_failing:
             raise Unavailable(f'the target of sink "{self.name}" has not answered yet')
 
     def _proceed(self, t: Tick) -> bool:
@@ -206,6 +213,8 @@ class Delivery:
             if t < self._progress.unfinished:
                 return True
             self._owed = deque((self._progress.unfinished, t), _MOST_OWED)
+        elif self._is_failing:
+            self._owed = deque((t,), _MOST_OWED)  # what is the matter now, not what was
         while self._owed and self._is_free():
             self._write(self._owed.popleft())
         return self._is_free()

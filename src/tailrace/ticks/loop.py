@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -91,8 +92,10 @@ class Loop:
 
     def settle(self) -> None:
         """Waits for one more tick and for what it leaves to be done beside it."""
+        before = self.cluster.failures()
         t = self.change(dict)
-        while self.cluster.is_delivering(t) and not self.has_ended:
+        is_delivering = partial(self.cluster.is_delivering, t, before)
+        while self._submit(Command(work=is_delivering, looks_only=True)):  # asked between two ticks
             time.sleep(_SHORTEST_REST)
         self._submit(Command(work=self.compactor.settle, looks_only=True))
 
