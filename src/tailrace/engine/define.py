@@ -13,13 +13,16 @@ from tailrace.catalog.items import FullName, Item
 from tailrace.errors import DuplicateColumn, NotSupported, SqlError
 from tailrace.plan.append_only import is_append_only
 from tailrace.plan.bind import BoundQuery
-from tailrace.plan.expressions import Ref
+from tailrace.plan.build import call, conjunction, is_null, negation
+from tailrace.plan.context import refs
+from tailrace.plan.expressions import Literal, Ref
+from tailrace.plan.functions.conditional import ERROR_IF_NULL
 from tailrace.plan.keys import infer_keys
-from tailrace.plan.nodes import Node, Project, Scan
+from tailrace.plan.nodes import Filter, Node, Project, Scan
 from tailrace.plan.temporal import refuse_untimely
 from tailrace.plan.walk import scans
 from tailrace.sql.names import Name
-from tailrace.types.core import Column, Schema
+from tailrace.types.core import TEXT, Column, Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
@@ -63,14 +66,14 @@ def materialized_view(session: EngineSession, statement: CreateMaterializedView,
     if any(relation.startswith("s") for relation in scans(bound.node)):
         raise NotSupported("materialized views of system relations not yet supported", hint="Use a plain view.")
     node = named(bound, statement.columns, statement.name)
-    schema = _asserted(node.schema, statement.assert_not_null)
+    schema, plan = _asserted(node, statement.assert_not_null)
     return _item(
         session,
         statement,
         identity,
         kind="materialized view",
         schema=schema,
-        plan=node,
+        plan=plan,
         keys=infer_keys(node),
         append_only=is_append_only(node),
         cluster=statement.cluster or session.variables.get("cluster"),
@@ -92,15 +95,22 @@ def named(bound: BoundQuery, columns: tuple[str, ...], name: Name) -> Node:
             raise DuplicateColumn(f'column "{each}" specified more than once')
     if len(schema) == len(bound.node.schema) and names == [column.name for column in schema]:
         return bound.node
-    refs = tuple(Ref(index=i, type=c.type, nullable=c.nullable) for i, c in enumerate(schema))
-    return Project(input=bound.node, expressions=refs, names=tuple(names))
+    visible = tuple(Ref(index=i, type=c.type, nullable=c.nullable) for i, c in enumerate(schema))
+    return Project(input=bound.node, expressions=visible, names=tuple(names))
 
 
-def _asserted(schema: Schema, names: tuple[str, ...]) -> Schema:
+def _asserted(node: Node, names: tuple[str, ...]) -> tuple[Schema, Node]:
+    """The schema that ASSERT NOT NULL promises, and the plan that keeps it: a row that does not is an error."""
+    places = {column.name: i for i, column in enumerate(node.schema)}
+    conditions = []
     for name in names:
-        if name not in [column.name for column in schema]:
+        if name not in places:
             raise SqlError(f'column "{name}" in ASSERT NOT NULL option not found', sqlstate="42703")
-    return tuple(replace(c, nullable=c.nullable and c.name not in names) for c in schema)
+        value = refs(node)[places[name]]
+        message = Literal(text=f'column "{name}" must not be null', type=TEXT)
+        conditions.append(negation(is_null(call(ERROR_IF_NULL, (value, message), value.type))))
+    schema = tuple(replace(c, nullable=c.nullable and c.name not in names) for c in node.schema)
+    return schema, Filter(input=node, predicate=conjunction(conditions)) if conditions else node
 
 
 def _item(session: EngineSession, statement: Any, identity: Identity, **fields: Any) -> Item:

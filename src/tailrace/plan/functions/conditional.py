@@ -1,14 +1,22 @@
-"""COALESCE, NULLIF, GREATEST, LEAST."""
+"""COALESCE, NULLIF, GREATEST, LEAST, and the assertion that a value is there."""
 
 from __future__ import annotations
 
 from tailrace.plan.functions.entry import function, joined
+from tailrace.plan.raising import raising
 
 COALESCE = "coalesce"
+ERROR_IF_NULL = "mz_error_if_null(T, text)"
 
 FUNCTIONS = (
     function("coalesce(T...) -> T", joined("coalesce({})", ", "), nulls="always"),
     function("nullif(T, T) -> T", "nullif({0}, {1})", nulls="always"),
+    function(
+        f"{ERROR_IF_NULL} -> T",
+        lambda call, render: "coalesce({}, {})".format(
+            render(call.arguments[0]), raising("23502", "{}", render(call.arguments[1]))
+        ),
+    ),
     function(
         "greatest(T...) -> T",
         lambda call, render: _extreme("greatest", [render(a) for a in call.arguments]),
