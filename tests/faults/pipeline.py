@@ -135,6 +135,16 @@ class Pipeline:
         successor._first_price = self._first_price + 1_000_000  # the copy has the prices of our clerks
         return successor
 
+    def outlived(self, stopped_at: str, ticks: int, **environment: str) -> Pipeline:
+        """A successor that has written so many ticks while we stood still at a crash point; we go on again."""
+        self.run_until_stopped_at(stopped_at, **environment)
+        self.engine.pause()
+        successor = self.successor()
+        successor.start(**environment)
+        successor.run_for(ticks=ticks)
+        self.engine.resume()
+        return successor
+
     def start(self, **environment: str) -> None:
         """Returns when all objects are there, or the engine is dead."""
         self.engine.start(**environment)

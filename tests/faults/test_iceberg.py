@@ -23,6 +23,8 @@ from tailrace.testing.fixtures import TopicFactory
 from tailrace.testing.iceberg_rest import IcebergRest
 from tailrace.testing.topics import Message
 
+AT = "iceberg.written_not_committed:2"  # its files are written, and not committed
+
 POINTS = [point for point in CRASH_POINTS if point.startswith("iceberg.")]
 TURNS = {"iceberg.progress_read": 1}
 _STATEMENTS = """
@@ -117,20 +119,9 @@ def test_sinks_go_on_when_the_catalog_was_killed(lake: LakeFactory) -> None:
         pipeline.check(fused=True)
 
 
-def outlive(zombie: Pipeline, **environment: str) -> Pipeline:
-    """A zombie whose files are written commits when its successor has committed some ticks."""
-    zombie.run_until_stopped_at("iceberg.written_not_committed:2", **environment)
-    zombie.engine.pause()
-    successor = zombie.successor()
-    successor.start(**environment)
-    successor.run_for(ticks=6)
-    zombie.engine.resume()
-    return successor
-
-
 def test_a_zombie_cannot_commit_what_it_has_written(lake: LakeFactory) -> None:
     zombie = lake()
-    with outlive(zombie) as successor:
+    with zombie.outlived(AT, 6) as successor:
         zombie.wait_until_refused(REFUSAL)
         successor.run_until_caught_up()
         successor.check(fused=True)
@@ -138,7 +129,7 @@ def test_a_zombie_cannot_commit_what_it_has_written(lake: LakeFactory) -> None:
 
 def test_without_the_condition_it_can(lake: LakeFactory) -> None:
     zombie, off = lake(), {"TAILRACE_TEST_DEFENCES": "-conditional_commit"}
-    with outlive(zombie, **off) as successor:
+    with zombie.outlived(AT, 6, **off) as successor:
         zombie.run_for(ticks=3)
         zombie.engine.kill()
         successor.run_until_caught_up(**off)

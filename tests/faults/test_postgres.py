@@ -17,6 +17,8 @@ from tailrace.testing.crash import CRASH_POINTS
 from tailrace.testing.fixtures import TopicFactory
 from tailrace.testing.postgres import Postgres
 
+AT = "postgres.progress_read"  # it has asked, and written nothing yet
+
 POINTS = [point for point in CRASH_POINTS if point.startswith("postgres.")]
 TURNS = {"postgres.progress_read": 1, "postgres.mid_copy": 5}
 AFTER_A_COMMIT = "postgres.committed_not_seen:5"
@@ -83,20 +85,9 @@ def test_a_zombie_with_an_open_transaction_cannot_commit_it(point: str, tables: 
         successor.check(fused=True)
 
 
-def outlive(zombie: Pipeline, **environment: str) -> Pipeline:
-    """A zombie that had asked, and written nothing yet, goes on when its successor has written some ticks."""
-    zombie.run_until_stopped_at("postgres.progress_read", **environment)
-    zombie.engine.pause()
-    successor = zombie.successor()
-    successor.start(**environment)
-    successor.run_for(ticks=4)
-    zombie.engine.resume()
-    return successor
-
-
 def test_a_zombie_that_has_asked_cannot_write(tables: TablesFactory) -> None:
     zombie = tables()
-    with outlive(zombie) as successor:
+    with zombie.outlived(AT, 4) as successor:
         zombie.wait_until_refused(REFUSAL)
         successor.run_until_caught_up()
         successor.check(fused=True)
@@ -104,7 +95,7 @@ def test_a_zombie_that_has_asked_cannot_write(tables: TablesFactory) -> None:
 
 def test_without_the_generation_it_can(tables: TablesFactory) -> None:
     zombie, off = tables(), {"TAILRACE_TEST_DEFENCES": "-generation"}
-    with outlive(zombie, **off) as successor:
+    with zombie.outlived(AT, 4, **off) as successor:
         zombie.run_for(ticks=3)
         zombie.engine.kill()
         successor.run_until_caught_up(**off)

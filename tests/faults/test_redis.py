@@ -22,6 +22,8 @@ from tailrace.testing.fixtures import TopicFactory
 from tailrace.testing.redis import PASSWORD, Redis
 from tailrace.testing.topics import Message
 
+AT = "redis.progress_read"  # it has asked, and written nothing yet
+
 _STATEMENTS = """
 CREATE SECRET IF NOT EXISTS password AS '{password}';
 CREATE CONNECTION IF NOT EXISTS r TO REDIS (HOST '127.0.0.1', PORT {port}, PASSWORD SECRET password);
@@ -137,20 +139,9 @@ def test_sinks_go_on_when_the_server_was_killed(keys: KeysFactory) -> None:
     check_all(pipeline, outlet)
 
 
-def outlive(zombie: Pipeline, **environment: str) -> Pipeline:
-    """A zombie that had asked, and written nothing yet, goes on when its successor has written some ticks."""
-    zombie.run_until_stopped_at("redis.progress_read", **environment)
-    zombie.engine.pause()
-    successor = zombie.successor()
-    successor.start(**environment)
-    successor.run_for(ticks=4)
-    zombie.engine.resume()
-    return successor
-
-
 def test_a_zombie_that_has_asked_cannot_write(keys: KeysFactory) -> None:
     zombie, outlet = keys("prices")
-    with outlive(zombie) as successor:
+    with zombie.outlived(AT, 4) as successor:
         zombie.wait_until_refused(REFUSAL)
         successor.run_until_caught_up()
         check_all(successor, outlet)
@@ -159,7 +150,7 @@ def test_a_zombie_that_has_asked_cannot_write(keys: KeysFactory) -> None:
 def test_without_the_generation_it_can(keys: KeysFactory) -> None:
     zombie, outlet = keys("prices")
     off = {"TAILRACE_TEST_DEFENCES": "-generation"}
-    with outlive(zombie, **off) as successor:
+    with zombie.outlived(AT, 4, **off) as successor:
         zombie.run_for(ticks=3)
         zombie.engine.kill()
         successor.run_until_caught_up(**off)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Generic, Self, TypeVar
 
 from tailrace.errors import SqlError
 from tailrace.formats import registry
@@ -58,14 +58,16 @@ def _change(fields: Schema) -> Schema:
     return (Column("before", Record(fields)), Column("after", Record(fields)), Column("op", TEXT))
 
 
+D = TypeVar("D", AvroDecoder, "FlinkAvroDecoder")
+
+
 @dataclass(frozen=True, slots=True)
-class FlinkAvroDecoder:
-    """Columns have the table's types; Avro knows fewer."""
+class _Over(Generic[D]):
+    """A decoder of `fields` that goes by what another one makes of a message."""
 
     fields: Schema
-    inner: AvroDecoder
+    inner: D
 
-    keyword: ClassVar[str] = "avro"
     is_single: ClassVar[bool] = False
 
     @property
@@ -78,11 +80,6 @@ class FlinkAvroDecoder:
 
     def learned(self, heads: Iterable[bytes]) -> Self:
         return replace(self, inner=self.inner.learned(heads))
-
-    def decoded(self, data: str) -> Decoded:
-        inner = self.inner.decoded(data)
-        columns = zip(inner.columns, self.fields, strict=True)
-        return replace(inner, columns=tuple(f"CAST({x} AS {spark_type(f.type)})" for x, f in columns))
 
     def surely_differ(self, values: Sequence[bytes]) -> bool:
         return False
@@ -92,25 +89,22 @@ class FlinkAvroDecoder:
 
 
 @dataclass(frozen=True, slots=True)
-class DebeziumAvroDecoder:
+class FlinkAvroDecoder(_Over[AvroDecoder]):
+    """Columns have the table's types; Avro knows fewer."""
+
+    keyword: ClassVar[str] = "avro"
+
+    def decoded(self, data: str) -> Decoded:
+        inner = self.inner.decoded(data)
+        columns = zip(inner.columns, self.fields, strict=True)
+        return replace(inner, columns=tuple(f"CAST({x} AS {spark_type(f.type)})" for x, f in columns))
+
+
+@dataclass(frozen=True, slots=True)
+class DebeziumAvroDecoder(_Over[FlinkAvroDecoder]):
     """A message is the row that left, the one that came, or both."""
 
-    fields: Schema
-    inner: FlinkAvroDecoder
-
     keyword: ClassVar[str] = "debezium-avro"
-    is_single: ClassVar[bool] = False
-
-    @property
-    def schema(self) -> Schema:
-        return self.fields
-
-    @property
-    def head(self) -> int:
-        return self.inner.head
-
-    def learned(self, heads: Iterable[bytes]) -> Self:
-        return replace(self, inner=self.inner.learned(heads))
 
     def decoded(self, data: str) -> Decoded:
         told = self.inner.decoded(data)
@@ -137,12 +131,6 @@ class DebeziumAvroDecoder:
             f" WHEN {rows} IS NULL THEN concat('Unknown \"op\" value \"', coalesce({m}.op, 'null'),"
             " '\". The Debezium Avro message is corrupt.') END"
         )
-
-    def surely_differ(self, values: Sequence[bytes]) -> bool:
-        return False
-
-    def surely_decodes(self, values: Sequence[bytes]) -> bool:
-        return False
 
 
 def avro_decoder(fields: Schema, source: RegistryConnection | None, *, legacy: bool) -> FlinkAvroDecoder:

@@ -27,6 +27,7 @@ from tailrace.errors import InternalError, KeyViolation, SqlError, TailraceError
 from tailrace.formats import iceberg_columns
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks import iceberg_history, iceberg_upkeep
+from tailrace.sinks.arrow_cast import cast
 from tailrace.sinks.arrow_stream import stream
 from tailrace.sinks.contract import Progress, Written
 from tailrace.sinks.iceberg_commit import Change, commit, prepared
@@ -34,7 +35,7 @@ from tailrace.sinks.iceberg_connection import S3_TABLES, translated
 from tailrace.sinks.iceberg_definition import Defences, IcebergSinkDefinition
 from tailrace.sinks.iceberg_partitions import check
 from tailrace.sinks.iceberg_positions import Finder, Found, write_deletes
-from tailrace.sinks.iceberg_write import TableFiles, cast
+from tailrace.sinks.iceberg_write import ICEBERGS, TableFiles
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import Tick
 
@@ -192,7 +193,8 @@ class IcebergSink:
         """Where the rows of some keys are."""
         names = self._sink.key_names
         schema = pa.schema([self._sink.arrow_schema.field(name) for name in names])
-        return list(Finder(table, names).find(pa.Table.from_batches((cast(each, schema) for each in keys), schema)))
+        sought = pa.Table.from_batches((cast(each, schema, ICEBERGS) for each in keys), schema)
+        return list(Finder(table, names).find(sought))
 
     def _batches(self, text: str, delta: ZSet) -> Iterable[pa.RecordBatch]:
         if delta.rows <= self._small_rows:

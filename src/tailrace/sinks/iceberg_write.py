@@ -23,7 +23,8 @@ from pyiceberg.typedef import Record
 from pyiceberg.utils.properties import property_as_int
 from pyspark.sql import DataFrame
 
-from tailrace.errors import DataError, SqlError, TailraceError
+from tailrace.errors import SqlError, TailraceError
+from tailrace.sinks.arrow_cast import cast
 from tailrace.sinks.iceberg_connection import IcebergConnection, translated
 from tailrace.sinks.iceberg_partitions import split
 
@@ -32,6 +33,8 @@ _BUFFERED_BYTES = 64 << 20
 _TARGET = "write.target-file-size-bytes"
 _TARGET_BYTES = 512 << 20
 OUTCOME = "files binary, failure binary"
+ICEBERGS = "Iceberg's"
+"""Whose type a value does not fit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +52,7 @@ class TableFiles:
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> list[DataFile]:
         """Rows as Spark made them, here and now.  A row group, not all of them, is in memory."""
-        return self.write_rows(cast(batch, self.columns) for batch in batches)
+        return self.write_rows(cast(batch, self.columns, ICEBERGS) for batch in batches)
 
     def write_rows(self, batches: Iterable[pa.RecordBatch]) -> list[DataFile]:
         """Rows that have the table's types."""
@@ -166,18 +169,3 @@ class _OpenFile:
         )
         file.spec_id = self._metadata.default_spec_id
         return file
-
-
-def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Columns as Spark made them to those of a table, which have other names, and sometimes wider types."""
-    arrays = []
-    for column, to in zip(batch.columns, schema, strict=True):
-        try:
-            arrays.append(column.cast(to.type))
-        except pa.ArrowInvalid as error:
-            raise DataError(
-                f'value of column "{to.name}" out of range for Iceberg\'s {to.type}',
-                detail=str(error),
-                sqlstate="22003",
-            ) from error
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark import TaskContext
 
-from tailrace.errors import DataError, TailraceError
+from tailrace.errors import TailraceError
+from tailrace.sinks.arrow_cast import cast
 from tailrace.sinks.arrow_stream import bytes_of
 from tailrace.sinks.s3_connection import S3Connection, translate
 from tailrace.sinks.s3_delete import delete
@@ -25,6 +26,8 @@ from tailrace.sinks.s3_delete import delete
 OUTCOME = "rows bigint, bytes bigint, files array<string>, failure binary"
 """What a task gives back, as a Spark schema."""
 
+_KIND = "column with precision of Parquet's"
+_HINT = "Cast the column, e.g. to numeric(38, 4), or to text."
 _LARGEST_ROW_GROUP = 128 << 20  # held in memory until it is full
 
 
@@ -103,7 +106,7 @@ class _ParquetFile:
     waiting: list[pa.RecordBatch] = field(default_factory=list)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self.waiting.append(_cast(batch, self.writer.schema))
+        self.waiting.append(cast(batch, self.writer.schema, _KIND, _HINT))
         if sum(each.nbytes for each in self.waiting) >= self.group:
             self._flush()
 
@@ -118,21 +121,6 @@ class _ParquetFile:
         if self.waiting:
             self.writer.write_table(pa.Table.from_batches(self.waiting))
             self.waiting = []
-
-
-def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    arrays = []
-    for column, to in zip(batch.columns, schema, strict=True):
-        try:
-            arrays.append(column.cast(to.type))
-        except pa.ArrowInvalid as error:
-            raise DataError(
-                f'value of column "{to.name}" out of range for column with precision of Parquet\'s {to.type}',
-                detail=str(error),
-                hint="Cast the column, e.g. to numeric(38, 4), or to text.",
-                sqlstate="22003",
-            ) from error
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
