@@ -7,6 +7,7 @@ Only what has been loaded is archived, so a small pipeline runs from a topic to 
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import tempfile
 import time
@@ -39,6 +40,7 @@ def main() -> int:
     archive = class_archive()
     if not archive.exists():
         sys.stderr.write("spark: writing an archive of its classes, for quicker starts; this takes a minute\n")
+        logging.getLogger("tailrace").setLevel(logging.ERROR)  # what a new broker makes us try again is of no interest
         try:
             make(archive)
         except (TimeoutError, BrokerFailed) as error:

@@ -138,3 +138,19 @@ def scan_of(item: Item) -> Scan:
         append_only=item.append_only,
         watermark=item.watermark,
     )
+
+
+def made_with(owner: Item, identity: Identity, schema: Schema, *, append_only: bool) -> Item:
+    """A relation that a source brings along: it comes and goes with it."""
+    return Item(
+        id=identity.id,
+        kind="source",
+        name=identity.name,
+        statement=None,
+        create_sql=f"-- made by CREATE SOURCE {owner.name}",
+        depends_on=frozenset({owner.id}),
+        schema=schema,
+        append_only=append_only,
+        cluster=owner.cluster,
+        facts=identity.facts,
+    )

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.engine.define import Identity
+from tailrace.engine.define import Identity, made_with
 from tailrace.errors import NotSupported, SqlError
 from tailrace.sources.generated import Generated
 from tailrace.sources.generators.auction import Auction
@@ -99,18 +99,7 @@ def item(session: EngineSession, statement: CreateSource, identity: Identity) ->
 def part(owner: Item, identity: Identity) -> Item:
     """One of the tables of FOR ALL TABLES."""
     made = generator(owner.statement.origin)
-    return Item(
-        id=identity.id,
-        kind="source",
-        name=identity.name,
-        statement=None,
-        create_sql=f"-- made by CREATE SOURCE {owner.name}",
-        depends_on=frozenset({owner.id}),
-        schema=made.tables[identity.facts["part"]],
-        append_only=made.append_only,
-        cluster=owner.cluster,
-        facts=identity.facts,
-    )
+    return made_with(owner, identity, made.tables[identity.facts["part"]], append_only=made.append_only)
 
 
 def named(schema: Schema, names: tuple[str, ...]) -> Schema:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import FullName, Item
 from tailrace.engine import avro_sources, connections, generated_sources
-from tailrace.engine.define import Identity
+from tailrace.engine.define import Identity, made_with
 from tailrace.errors import NotSupported, SqlError, UnknownColumn
 from tailrace.formats.decode_bytes import BytesDecoder
 from tailrace.formats.decode_contract import Decoder
@@ -181,18 +181,7 @@ def _registries(session: EngineSession, statement: CreateSource) -> list[str]:
 
 def dead_letters(owner: Item, identity: Identity) -> Item:
     """The relation of a source's messages that could not be decoded."""
-    return Item(
-        id=identity.id,
-        kind="source",
-        name=identity.name,
-        statement=None,
-        create_sql=f"-- made by CREATE SOURCE {owner.name}",
-        depends_on=frozenset({owner.id}),
-        schema=DEAD_LETTERS,
-        append_only=True,
-        cluster=owner.cluster,
-        facts=identity.facts,
-    )
+    return made_with(owner, identity, DEAD_LETTERS, append_only=True)
 
 
 def definition_of(
