@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,17 @@ class TopicLayout:
     partitions: int = ASK_THE_BROKER
     replication_factor: int = ASK_THE_BROKER
     config: Mapping[str, str] = field(default_factory=dict)
+
+
+def learn_leaders(client: AdminClient, topics: Collection[str], seconds: float) -> None:
+    """To be called before a new client is asked for offsets, with its errors.
+
+    Asked for offsets before it knows which broker has them, on a busy machine one client in four only answers at its
+    next look for leaders: a second later, or three.
+    """
+    asked = client.describe_topics(TopicCollection(list(topics)), request_timeout=seconds)
+    for topic in topics:
+        asked[topic].result()
 
 
 class Topics:

@@ -23,6 +23,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not marked as exported
 
 from tailrace.errors import Unavailable
+from tailrace.kafka.admin import learn_leaders
 from tailrace.kafka.client import Properties, librdkafka_properties
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, translate
@@ -61,12 +62,13 @@ class ProgressTopic:
         """The offset after the last record, committed or not."""
         partition = TopicPartition(self.connection.progress_topic, 0)
         client = AdminClient(librdkafka_properties(self.connection), logger=log)
-        asked = client.list_offsets(
-            {partition: OffsetSpec.latest()},  # type: ignore[no-untyped-call]
-            isolation_level=IsolationLevel.READ_UNCOMMITTED,
-            request_timeout=_ANSWER_SECONDS,
-        )
         try:
+            learn_leaders(client, [partition.topic], _ANSWER_SECONDS)
+            asked = client.list_offsets(
+                {partition: OffsetSpec.latest()},  # type: ignore[no-untyped-call]
+                isolation_level=IsolationLevel.READ_UNCOMMITTED,
+                request_timeout=_ANSWER_SECONDS,
+            )
             return int(asked[partition].result().offset)
         except KafkaException as error:
             raise translate(error, self._attempt) from error
@@ -94,7 +96,7 @@ class ProgressTopic:
             consumer.assign([TopicPartition(self.connection.progress_topic, 0, start)])
             reached, deadline = start, time.monotonic() + _PATIENCE_SECONDS
             while reached < end:
-                for message in consumer.consume(10_000, 0.1):
+                for message in _next(consumer):
                     if _is_about_the_group(message):
                         continue
                     self._check(message)
@@ -140,6 +142,12 @@ class ProgressTopic:
             operation="Read",
             group=self.group,
         )
+
+
+def _next(consumer: Consumer) -> list[Message]:
+    """What has come, as soon as something has: asked for many at once, the client waits out the time it is given."""
+    first = consumer.poll(0.1)
+    return [] if first is None else [first, *consumer.consume(10_000, 0)]
 
 
 def _is_about_the_group(message: Message) -> bool:

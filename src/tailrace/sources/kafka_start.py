@@ -20,7 +20,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked 
 )
 
 from tailrace.errors import InvalidOption, SqlError
-from tailrace.kafka.admin import Topics
+from tailrace.kafka.admin import Topics, learn_leaders
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_offsets import EARLIEST, LATEST, failure, topic_id
@@ -190,6 +190,7 @@ def _since(client: AdminClient, places: list[TopicPartition], milliseconds: int)
 
 
 def _offsets(client: AdminClient, asked: Mapping[TopicPartition, OffsetSpec]) -> Offsets:
+    learn_leaders(client, {place.topic for place in asked}, _ANSWER_SECONDS)
     futures = client.list_offsets(
         dict(asked), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_ANSWER_SECONDS
     )
