@@ -39,11 +39,11 @@ public final class JsonTree {
 
     private static final Comparator NAMES = new ByCodePoint();
 
-    static Object parse(Object text) {
+    public static Object parse(Object text) {
         return new Parser((String) text).document();
     }
 
-    static String print(Object value) {
+    public static String print(Object value) {
         StringBuilder text = new StringBuilder();
         print(value, text, -1);
         return text.toString();
@@ -98,7 +98,7 @@ public final class JsonTree {
         return value.signum() == 0 ? "0" : value.stripTrailingZeros().toPlainString();
     }
 
-    static String textOf(Object value) {
+    public static String textOf(Object value) {
         return value == NULL ? null : value instanceof String ? (String) value : print(value);
     }
 
@@ -159,7 +159,7 @@ public final class JsonTree {
     }
 
     /** PostgreSQL's order: null, texts, numbers, booleans, arrays, objects; shorter ones first. */
-    static int compare(Object a, Object b) {
+    public static int compare(Object a, Object b) {
         if (rank(a) != rank(b)) {
             return rank(a) - rank(b);
         }

@@ -17,7 +17,7 @@ public final class Regex {
     private static final int MOST_PATTERNS = 1000;
     private static final ConcurrentHashMap PATTERNS = new ConcurrentHashMap();
 
-    static Pattern compiled(String pattern, String flags) {
+    public static Pattern compiled(String pattern, String flags) {
         String key = flags + "\0" + pattern;
         Pattern known = (Pattern) PATTERNS.get(key);
         if (known == null) {

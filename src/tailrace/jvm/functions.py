@@ -15,7 +15,7 @@ and only slower.
 | `tailrace_try(expression)` | its value, or NULL if computing it fails; in SQL only its value |
 | `tailrace_decimal_text(binary, scale)` | the decimal whose value at that scale these bytes are, as text |
 | `tailrace_decimal_bytes(decimal, scale, size)` | the value at that scale as one integer of so many bytes, big-endian |
-| `tailrace_jsonb…` | operators of jsonb as a tree (JsonTree.java) |
+| `tailrace_jsonb…` | operators of jsonb as a tree (JsonTree.java), and path expressions (JsonPath.java) |
 | `tailrace_regex…` | PostgreSQL's regular expressions (Regex.java) |
 | `tailrace_moment`, `…_clock`, `…_span`, `…_zone`, `…_age` | dates, times and intervals (Times.java) |
 | `tailrace_time_text`, `…_number_text`, … | `to_char` and the like (TimeTemplates.java, NumberTemplates.java) |
@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 # A class may use the ones before it.
 _SOURCES = (
     "JsonGrammar", "JsonFields", "JsonString", "JsonSame", "DecimalBytes", "DecimalText", "Failure", "JsonTree",
-    "Regex", "Times", "TimeTemplates", "NumberTemplates", "Floats", "Texts",
+    "Regex", "JsonPath", "Times", "TimeTemplates", "NumberTemplates", "Floats", "Texts",
 )  # fmt: skip
 
 _STRING, _BOOLEAN, _INTEGER, _LONG = StringType(), BooleanType(), IntegerType(), LongType()
@@ -81,6 +81,9 @@ _FUNCTIONS: dict[str, tuple[str, DataType]] = {
     "tailrace_jsonb_at": ("JsonTree$At", _STRING),
     "tailrace_jsonb_element": ("JsonTree$Element", _STRING),
     "tailrace_jsonb_change": ("JsonTree$Change", _STRING),
+    "tailrace_jsonb_path_query": ("JsonPath$Query", _STRINGS),
+    "tailrace_jsonb_path_exists": ("JsonPath$Exists", _BOOLEAN),
+    "tailrace_jsonb_path_match": ("JsonPath$Match", _BOOLEAN),
     "tailrace_regex_matches": ("Regex$Matches", _BOOLEAN),
     "tailrace_regex_similar": ("Regex$Similar", _BOOLEAN),
     "tailrace_regex_replace": ("Regex$Replace", _STRING),

@@ -96,7 +96,7 @@ class Calls(Binder):
     """The part of the expression binder for calls."""
 
     def call(self, node: exp.Anonymous) -> Expression:
-        name = node.name
+        name = known_name(node.name)
         special = getattr(self, "_call_" + name.replace("[]", "_brackets").replace("(query)", "_query"), None)
         if special is not None:
             return special(node)  # type: ignore[no-any-return]
@@ -249,7 +249,7 @@ class Calls(Binder):
         (argument,) = node.expressions
         return self.as_jsonb(self.bind(argument))
 
-    _call_to_json = _call_row_to_json = _call_to_jsonb  # json is another name of jsonb
+    _call_to_json = _call_row_to_json = _call_array_to_json = _call_to_jsonb  # json is another name of jsonb
 
     def as_jsonb(self, value: Expression) -> Expression:
         value = self.context.settled(value)
@@ -371,7 +371,7 @@ class Calls(Binder):
             raise NotSupported(
                 f"set-returning functions are not allowed in {self.clause}", position=position_of(node)
             )
-        item = self.set_call(node.name, [self.bind(e) for e in node.expressions])
+        item = self.set_call(known_name(node.name), [self.bind(e) for e in node.expressions])
         if len(item.columns) != 1:
             raise NotSupported(f"{node.name} with several columns in a select list not yet supported")
         if item not in self.collected.sets:
@@ -423,6 +423,14 @@ _WITHOUT_NULLS = frozenset(
         stddev stddev_samp stddev_pop variance var_samp var_pop
     """.split()  # noqa: SIM905
 ) | {"regr_count", *FORMULAS}
+
+
+def known_name(name: str) -> str:
+    """json is another name of jsonb, and so it is with its functions."""
+    other = "jsonb_" + name.removeprefix("json_")
+    if not name.startswith("json_") or candidates(name) or table_candidates(name) or aggregate_candidates(name):
+        return name
+    return other if candidates(other) or table_candidates(other) else name
 
 
 def no_function(name: str, arguments: list[Expression]) -> UnknownFunction:

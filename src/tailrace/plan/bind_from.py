@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tailrace.errors import AmbiguousColumn, DuplicateObject, NotSupported, UnknownColumn
+from tailrace.errors import AmbiguousColumn, DuplicateObject, NotSupported, SyntaxFailure, UnknownColumn
 from tailrace.plan.bind_body import renamed
+from tailrace.plan.bind_calls import known_name, no_function
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_window_tables import windowed
 from tailrace.plan.build import TRUE, conjunction, equal
@@ -26,6 +27,7 @@ from tailrace.plan.names import Relation
 from tailrace.plan.nodes import Filter, FlatMap, Join, Node, Project, Scan, Values
 from tailrace.plan.scope import Field, Scope, fields_of, shifted
 from tailrace.plan.syntax.expressions import position_of
+from tailrace.plan.syntax.records import RECORDS, SETS, record_field
 from tailrace.types.core import BIGINT, BOOLEAN, Column
 
 NOTHING = Values(rows=((),), schema=())
@@ -218,11 +220,19 @@ class FromBinder:
         """A set-returning function sees the columns left of it."""
         call = table.this
         base = left or Source(NOTHING, [])
+        if table.args.get("records"):
+            return self._records(table, base, kind, join)
+        if call.name in RECORDS:
+            raise SyntaxFailure(
+                'a column definition list is required for functions returning "record"',
+                hint=f"Say {call.name}(...) AS r(a int, b text).",
+                position=position_of(table),
+            )
         scope = Scope(base.fields, parent=self.place.outer, similar=self.context.names.similar)
         binder = ExpressionBinder(self.context, scope, self.place, "functions in FROM")
-        if not table_candidates(call.name):
+        if not table_candidates(known_name(call.name)):
             return self._scalar_in_from(table, binder, base)
-        item = binder.set_call(call.name, [binder.bind(e) for e in call.expressions])
+        item = binder.set_call(known_name(call.name), [binder.bind(e) for e in call.expressions])
         columns = [Column(name, type) for name, type in item.columns]
         function = item.function
         if table.args.get("ordinality"):
@@ -251,6 +261,28 @@ class FromBinder:
         ]
         return self._filtered(Source(node, fields), kind, join)
 
+    def _records(self, table: exp.Table, base: Source, kind: JoinKind, join: exp.Join | None) -> Source:
+        """A document, or each element of one, as a row of typed columns."""
+        [document] = table.this.expressions
+        row, source = document, base
+        if table.this.name in SETS:
+            names = [exp.Identifier(this=name, quoted=True) for name in ("?element", "value")]  # ? is in no other name
+            elements = exp.Table(this=exp.Anonymous(this="jsonb_array_elements", expressions=[document]))
+            elements.set("alias", exp.TableAlias(this=names[0], columns=[names[1]]))
+            source = self._function(elements, base, kind, None)
+            row = exp.Column(this=names[1].copy(), table=names[0].copy())
+        scope = Scope(source.fields, parent=self.place.outer, similar=self.context.names.similar)
+        binder = ExpressionBinder(self.context, scope, self.place, "functions in FROM")
+        values = [binder.bind(record_field(row, *column)) for column in table.args["records"]]
+        width = len(base.node.schema)
+        node = Project(
+            input=source.node,
+            expressions=(*refs(source.node)[:width], *values),
+            names=(*(c.name for c in base.node.schema), *(name for name, _ in table.args["records"])),
+        )
+        own = fields_of(node.schema[width:], (table.args["alias"].this.name,), width)
+        return self._filtered(Source(node, [*base.fields, *own]), kind, join)
+
     def _filtered(self, source: Source, kind: JoinKind, join: exp.Join | None) -> Source:
         on = join.args.get("on") if join is not None else None
         if on is None or (isinstance(on, exp.Boolean) and on.this):
@@ -264,9 +296,9 @@ class FromBinder:
         """`FROM f(x)` of an ordinary function: one row with its value."""
         name = table.this.name
         if not candidates(name) or aggregate_candidates(name):
-            raise UnknownColumn(
-                f'function "{name}" does not exist', sqlstate="42883", position=position_of(table)
-            )
+            error = no_function(name, [binder.bind(argument) for argument in table.this.expressions])
+            error.position = position_of(table)
+            raise error
         value = self.context.settled(binder.bind(table.this))
         alias = table.args.get("alias")
         columns = [c.name for c in alias.args.get("columns") or ()] if alias is not None else []

@@ -156,3 +156,7 @@ jsonb_array_elements('{"a": 1}')
 '{"a": [{"b": 1}]}'::jsonb -> 'a' -> 0 -> 'b'
 '{"a": [{"b": "x"}]}'::jsonb -> 'a' -> 0 ->> 'b'
 array_length(array[[1, 2], [3, 4]], 2)
+json_typeof('[1]'::json)
+json_array_length('[1, 2]'::json)
+json_extract_path_text('{"a": {"b": 1}}'::json, 'a', 'b')
+array_to_json(array[1, 2])::text

@@ -32,6 +32,12 @@ SELECT CASE WHEN EXISTS (SELECT 1 FROM su_o WHERE customer = c.id) THEN 'buyer' 
 SELECT name FROM su_c c WHERE (SELECT count(*) FROM su_o o WHERE o.customer = c.id) > 1;
 SELECT x FROM (VALUES (1), (2), (3)) v(x) WHERE x = SOME (SELECT customer FROM su_o);
 CREATE MATERIALIZED VIEW su_totals AS SELECT name, (SELECT sum(amount) FROM su_o o WHERE o.customer = c.id) AS total FROM su_c c;
+SELECT * FROM jsonb_to_recordset('[{"a": 1, "b": "x"}, {"a": null, "c": 3.5, "b": [1]}, {}]') AS r(a int, b text, c numeric);
+SELECT r.a, r.b, z FROM jsonb_to_record('{"a": 1, "b": {"x": [1]}, "z": true}') AS r(a bigint, b jsonb, z boolean, d date);
+SELECT c.id, r.n + 1, json_typeof(r.v::json) FROM su_c c, json_to_recordset('[{"n": 1, "v": "[]"}, {"n": 2, "v": "{}"}]') AS r(n int, v text) WHERE r.n <= c.id;
+SELECT c.id, r.id, name = upper(nm) FROM su_c c LEFT JOIN LATERAL jsonb_to_record(jsonb_build_object('id', c.id * 2, 'nm', c.name)) AS r(id int, nm text) ON true;
+SELECT * FROM jsonb_to_recordset('[{"a": "one"}]') AS r(a int);
+SELECT * FROM generate_series(1, 2) AS r(a int);
 CREATE MATERIALIZED VIEW su_idle AS SELECT id, name FROM su_c c WHERE NOT EXISTS (SELECT 1 FROM su_o o WHERE o.customer = c.id);
 CREATE MATERIALIZED VIEW su_top AS SELECT id FROM su_o WHERE amount >= ALL (SELECT amount FROM su_o WHERE amount IS NOT NULL);
 CREATE MATERIALIZED VIEW su_not_in AS SELECT id FROM su_c WHERE id NOT IN (SELECT customer FROM su_o);

@@ -78,6 +78,18 @@ ERRORS = [
     ("select interval '9000' day (3)", "22015", "interval field day has more than 3 digits", 28),
     ("select *", "42601", "SELECT * with no tables specified is not valid", 8),
     (
+        "select * from jsonb_to_recorset('[]') as r(a int)",
+        "42601",
+        'a column definition list is only allowed for functions returning "record"',
+        43,
+    ),
+    (
+        "select * from t, jsonb_to_record(t.data)",
+        "42601",
+        'a column definition list is required for functions returning "record"',
+        18,
+    ),
+    (
         "select * from t as x(p, q, r, s, u, v, w, z)",
         "42P10",
         '"x" has 7 columns available but 8 columns specified',
@@ -100,3 +112,19 @@ def test_an_unknown_column_hints_at_the_nearest_name(names: FixedNames) -> None:
     with pytest.raises(SqlError) as raised:
         bind_query("select dat from t", names)
     assert raised.value.hint == 'The similarly named column "data" does exist.'
+
+
+@pytest.mark.parametrize(
+    ("query", "nearest"),
+    [
+        ("select uper(s) from t", "upper"),
+        ("select jsonb_path_exist(data, '$.a') from t", "jsonb_path_exists"),
+        ("select jsonb_path_qury(data, '$.a') from t", "jsonb_path_query"),
+        ("select x.* from t, jsonb_path_qury(t.data, '$.a') as x", "jsonb_path_query"),
+    ],
+)
+def test_an_unknown_function_hints_at_the_nearest_name(names: FixedNames, query: str, nearest: str) -> None:
+    with pytest.raises(SqlError) as raised:
+        bind_query(query, names)
+    assert (raised.value.sqlstate, raised.value.hint) == ("42883", f'Did you mean "{nearest}"?')
+    assert raised.value.position is not None

@@ -11,6 +11,7 @@ from tailrace.plan.functions import (
     hashes,
     json,
     json_build,
+    json_path,
     nested,
     numbers,
     operators,
@@ -20,7 +21,10 @@ from tailrace.plan.functions import (
 )
 from tailrace.plan.functions.entry import Function
 
-FAMILIES = (operators, conditional, numbers, strings, patterns, bytes, times, json, json_build, nested, hashes, catalog)
+FAMILIES = (
+    operators, conditional, numbers, strings, patterns, bytes, times, json, json_build, json_path, nested, hashes,
+    catalog,
+)  # fmt: skip
 
 _BY_NAME: dict[str, list[Function]] = defaultdict(list)
 _BY_ID: dict[str, Function] = {}

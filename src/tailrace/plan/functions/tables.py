@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tailrace.plan.functions import json_path
 from tailrace.plan.functions.entry import parse_signature
 from tailrace.plan.nodes import FlatMap
 from tailrace.types.core import INTEGER, SMALLINT, ArrayOf, Column, Record, SqlType
@@ -121,6 +122,10 @@ TABLES = (
     _table("unnest(map[text=>T]) -> T", "map_entries({0})", key="text", value="T"),
     _table("jsonb_array_elements(jsonb) -> jsonb", _ELEMENTS, value="jsonb"),
     _table("jsonb_array_elements_text(jsonb) -> text", _ARRAY.format("from_json({0}, 'array<string>')"), value="text"),
+    *(
+        _table(f"jsonb_path_query({types}) -> jsonb", f"tailrace_jsonb_path_query({given})")
+        for types, given in json_path.ARGUMENTS
+    ),
     _table("jsonb_object_keys(jsonb) -> text", "json_object_keys({0})"),
     _table("jsonb_each(jsonb) -> text", _ENTRIES, key="text", value="jsonb"),
     _table("jsonb_each_text(jsonb) -> text", _TEXT_ENTRIES, key="text", value="text"),

@@ -11,7 +11,9 @@ from sqlglot import exp
 from tailrace.errors import NotSupported
 from tailrace.plan.syntax.calls import parse_call
 from tailrace.plan.syntax.expressions import located, parse_expression
+from tailrace.plan.syntax.records import check_records
 from tailrace.plan.syntax.tokens import NOT_ALIAS, Cursor, Token, tokenize
+from tailrace.plan.syntax.types import TypeName, parse_type_name
 from tailrace.plan.syntax.windows import begins_window, parse_window_table
 
 
@@ -193,6 +195,21 @@ def _alias(cursor: Cursor, source: exp.Expr) -> None:
     ):
         return
     alias = exp.TableAlias(this=_identifier(cursor))
-    if cursor.is_operator("("):
+    if cursor.is_operator("(") and cursor.ahead(2).text not in (",", ")"):
+        position = cursor.token.position
+        columns = _typed_names(cursor)
+        check_records(source, columns, position)
+        source.set("records", columns)
+    elif cursor.is_operator("("):
         alias.set("columns", _names(cursor))
     source.set("alias", alias)
+
+
+def _typed_names(cursor: Cursor) -> list[tuple[str, TypeName]]:
+    """`(a int, b text)`."""
+    cursor.expect_operator("(")
+    columns = [(cursor.expect_name().text, parse_type_name(cursor))]
+    while cursor.take_operator(","):
+        columns.append((cursor.expect_name().text, parse_type_name(cursor)))
+    cursor.expect_operator(")")
+    return columns

@@ -50,7 +50,9 @@ _PUNCTUATION = {
     ".": "dot", ";": "semicolon", "[": "left square bracket", "]": "right square bracket", ":": "colon",
     "::": "double colon", "=>": "arrow",
 }  # fmt: skip
-_JOINED = {("!", "~"), ("!", "~*"), ("!", "~~"), ("!", "~~*"), ("<", "<"), (">", ">"), ("|", "|/")}
+_JOINED = {
+    ("!", "~"), ("!", "~*"), ("!", "~~"), ("!", "~~*"), ("<", "<"), (">", ">"), ("|", "|/"), ("@", "?"), ("@", "@"),
+}  # fmt: skip
 _HINT = re.compile(r"/\*\+\s*OPTIONS\b(.*?)\*/", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w$]*")
 _BASED = re.compile(r"0x(?:_?[0-9a-f])+|0o(?:_?[0-7])+|0b(?:_?[01])+|\d+(?:_\d+)+", re.IGNORECASE)
