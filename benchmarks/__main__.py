@@ -16,6 +16,10 @@ if __name__ == "__main__":
         from benchmarks import targets
 
         sys.exit(targets.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["sql"]:  # neither
+        from benchmarks import sql
+
+        sys.exit(sql.main(sys.argv[2:]))
     if "BENCH_BOOTSTRAP" in os.environ or sys.argv[1:2] in (["setup"], ["table"]):
         from benchmarks.cli import main
 

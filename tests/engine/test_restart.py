@@ -75,3 +75,26 @@ def test_secrets_are_nowhere_to_be_seen(spark: SparkSession, tmp_path: Path) -> 
         with pytest.raises(SqlError) as caught:
             engine.sql("CREATE SECRET password AS 'hunter3'")
         assert "hunter" not in str(caught.value)
+
+
+def test_the_history_of_statuses_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    def history(engine: Engine) -> list[tuple[str, str | None]]:
+        rows = engine.sql("SELECT status, error FROM mz_internal.mz_status_history ORDER BY occurred_at")
+        assert rows is not None
+        return [(row["status"], row["error"]) for row in rows.to_pylist()]
+
+    with Engine(spark, tmp_path) as engine:
+        engine.sql("CREATE TABLE bids (price int)")
+        engine.sql("CREATE MATERIALIZED VIEW shares AS SELECT sum(100 / price) AS share FROM bids")
+        engine.sql("INSERT INTO bids VALUES (0)")
+        engine.settle()
+        before = history(engine)
+        assert [status for status, _ in before] == ["starting", "running", "stalled"]
+        assert "division by zero" in str(before[-1][1])
+    with Engine(spark, tmp_path) as engine:
+        engine.sql("DELETE FROM bids")
+        engine.settle()
+        after = history(engine)
+        assert after[:3] == before
+        assert after[3] == ("starting", None)
+        assert after[-1] == ("running", None)

@@ -81,6 +81,33 @@ def test_a_broker_that_says_nothing_holds_up_its_own_sink_alone(engine, sinks, b
     assert told(other_broker, "silent_far") == list(range(6))
 
 
+def test_a_sink_that_is_paused_in_the_middle_of_a_write_is_waited_for_by_nobody(engine, sinks, broker, other_broker):
+    engine.sql("CREATE CLUSTER away SIZE '1'")
+    engine.sql(
+        "CREATE SINK paused_out IN CLUSTER away FROM bids INTO KAFKA CONNECTION far (TOPIC 'silent_paused')"
+        " KEY (item) FORMAT JSON ENVELOPE UPSERT"
+    )
+    engine.settle()
+    sink = engine.cluster.deliveries[engine.catalog.resolve(("paused_out",)).id]
+    os.kill(other_broker.pid, signal.SIGSTOP)
+    try:
+        insert(engine, 1)
+        assert sink.is_under_way
+        engine.sql("ALTER CLUSTER away SET (REPLICATION FACTOR 0)")
+        assert status(engine, "paused_out")[0] == "paused"
+    finally:
+        os.kill(other_broker.pid, signal.SIGCONT)
+    wait_for(lambda: not sink.is_under_way)  # nothing asks for a tick here but the answer itself
+    insert(engine, 2)
+    engine.settle()
+    assert status(engine, "paused_out") == ("paused", None)
+    assert not sink.owes_nothing(engine.cluster.done)
+    engine.sql("ALTER CLUSTER away SET (REPLICATION FACTOR 1)")
+    engine.settle()
+    assert told(other_broker, "silent_paused") == [0, 1, 2]
+    engine.sql("DROP CLUSTER away CASCADE")
+
+
 @pytest.mark.slow
 def test_a_broker_that_is_gone_is_asked_beside_the_loop_until_it_is_back(engine, sinks, broker, other_broker):
     other_broker.kill()

@@ -16,7 +16,10 @@ from tailrace.sql.names import Name
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
 
-_VERBS = {"Create": "create", "Drop": "drop", "Alter": "alter", "Rename": "alter", "Comment": "comment"}
+_VERBS = {
+    **{"Create": "create", "Drop": "drop", "Comment": "comment"},
+    **{"Alter": "alter", "Rename": "alter", "Swap": "alter"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,13 @@ def note(session: EngineSession, concerned: Concerned) -> None:
         name = {"database": item.name.database, "schema": item.name.schema, "item": item.name.item}
         _record(session, str(verb), item.kind.replace(" ", "-"), {"id": item.id, **name})
     if not items and verb is not None:
-        _record(session, verb, _object_type(kind), {"name": _shown(statement)})
+        type_ = "cluster" if _is_about_clusters(statement) else _object_type(kind)
+        _record(session, verb, type_, {"name": _shown(statement)})
 
 
 def _items(session: EngineSession, statement: object) -> Iterator[Item]:
+    if _is_about_clusters(statement):
+        return
     single = (getattr(statement, "name", None), getattr(statement, "object", None))
     for name in (*getattr(statement, "names", ()), *single):
         if isinstance(name, Name):
@@ -55,6 +61,11 @@ def _items(session: EngineSession, statement: object) -> Iterator[Item]:
                 yield session.engine.catalog.resolve(name.parts)
             except SqlError:
                 continue
+
+
+def _is_about_clusters(statement: object) -> bool:
+    """They have names of their own: a table may be called the same."""
+    return "Cluster" in type(statement).__name__ or getattr(statement, "kind", None) == "cluster"
 
 
 def _object_type(kind: str) -> str:

@@ -53,7 +53,16 @@ def wait_until_filled(engine: Engine, node: Node) -> None:
     for id in wanted:
         status = engine.statuses.of(id)
         item = engine.catalog.items.get(id)
-        if status.status == "stalled" and item is not None and item.kind == "materialized view":
+        if item is None or item.kind != "materialized view":
+            continue
+        if status.status == "paused":
+            raise SqlError(
+                f'materialized view "{item.name}" is paused',
+                detail="Its cluster, or that of something it reads, has no replicas.",
+                hint="ALTER CLUSTER ... SET (REPLICATION FACTOR 1).",
+                sqlstate="55000",
+            )
+        if status.status == "stalled":
             kind = Unavailable if status.sqlstate is None else DataError
             raise kind(
                 status.error or "stalled",

@@ -22,6 +22,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from tailrace.catalog.catalog import Catalog
+from tailrace.catalog.clusters import Cluster as SqlCluster
+from tailrace.catalog.clusters import Clusters
 from tailrace.catalog.database import Database, temporary_directory
 from tailrace.catalog.items import Item
 from tailrace.catalog.roles import Role, Roles
@@ -69,6 +71,7 @@ class Engine:
         self.region = self.database.region
         self.storage = Storage(self.database)
         self.role_store = Roles(self.database)
+        self.clusters = Clusters(self.database)
         self.spark = configure(spark.newSession())
         self.views = Views(self.spark)
         state = self.directory / "state"
@@ -97,6 +100,8 @@ class Engine:
             item = self.running.restore(stored)
             self.catalog = self.catalog.with_item(item)
             self.seen[item.id] = item
+            if item.cluster is not None and self.clusters.find(item.cluster) is None:
+                self.clusters.create(SqlCluster(name=item.cluster, size="local"))  # older than CREATE CLUSTER
             self.running.start(item)
         self.cluster.dataflow.keep_only(self.cluster.roots())
         recover(self.cluster, tick)
@@ -139,6 +144,11 @@ class Engine:
                 catalog = catalog.with_item(item)
             self.storage.replace(*items)
             self.catalog = catalog
+
+    def pause(self) -> None:
+        """Lets what is in clusters without replicas stand still, and the rest go on.  Waits until it has."""
+        self.loop.do(self.running.pause)
+        self.loop.change(dict)
 
     @property
     def roles(self) -> tuple[Role, ...]:

@@ -118,8 +118,8 @@ def item(session: EngineSession, statement: Insert, identity: Identity) -> Item:
         plan=plan,
         keys=infer_keys(plan),
         append_only=is_append_only(plan),
-        cluster=session.variables.get("cluster"),
-        facts=identity.facts,
+        cluster=(cluster := identity.facts.get("cluster") or session.variables.get("cluster")),
+        facts={**identity.facts, "cluster": cluster},
     )
 
 

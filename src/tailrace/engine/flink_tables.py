@@ -141,8 +141,8 @@ def item(session: EngineSession, statement: CreateFlinkTable, identity: Identity
         keys=source_keys(definition),
         append_only=not statement.settings.is_changelog,
         watermark=_watermark_place(statement, schema),
-        cluster=session.variables.get("cluster"),
-        facts=identity.facts,
+        cluster=(cluster := identity.facts.get("cluster") or session.variables.get("cluster")),
+        facts={**identity.facts, "cluster": cluster},
     )
 
 

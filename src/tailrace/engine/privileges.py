@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
-from tailrace.catalog.roles import SCHEMA
+from tailrace.catalog.roles import CLUSTER, SCHEMA
 from tailrace.errors import SqlError
 from tailrace.sql.names import Name
 
@@ -40,9 +40,13 @@ def require_owner(session: EngineSession, item: Item) -> None:
 
 
 def require_create(session: EngineSession, schema: str, cluster: str | None) -> None:
+    """Also that there is such a cluster."""
     store = session.engine.role_store
-    for kind, name in ((SCHEMA, schema), *((("cluster", cluster),) if cluster is not None else ())):
-        if not store.may(session.role, "CREATE", kind):
+    places = [(SCHEMA, schema, SCHEMA)]
+    if cluster is not None:
+        places.append((CLUSTER, cluster, session.engine.clusters.get(cluster).key))
+    for kind, name, key in places:
+        if not store.may(session.role, "CREATE", key):
             raise PermissionDenied(
                 f'permission denied for {kind.upper()} "{name}"',
                 detail=f"The '{session.user}' role needs CREATE privileges on {kind} \"{name}\".",
@@ -76,6 +80,8 @@ def check_definition(session: EngineSession, statement: object) -> None:
         return
     if type(statement).__name__.startswith("AlterSystem"):
         require_superuser(session, "alter the system")
+    if "Cluster" in type(statement).__name__ or getattr(statement, "kind", None) == CLUSTER:
+        return  # asked for where the cluster's name is looked up
     names = [*getattr(statement, "names", ()), getattr(statement, "object", None)]
     if type(statement).__name__.startswith(("Alter", "Rename")):
         names.append(getattr(statement, "name", None))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.catalog.storage import Stored
-from tailrace.engine import flink_jobs, flink_tables, generated_sources, sinks, sources
+from tailrace.engine import clusters, flink_jobs, flink_tables, generated_sources, sinks, sources
 from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.sink_switch import SWITCHED
 from tailrace.errors import InternalError
@@ -54,7 +54,15 @@ class Running:
         item: Item = define(statement, self._engine.session(), identity)
         return item
 
+    def pause(self) -> None:
+        """Says to the tick loop what stands still now."""
+        before, now = self._engine.cluster.paused, clusters.paused(self._engine)
+        self._engine.cluster.paused = now
+        for id in sorted(before - now):
+            self._engine.statuses.note(id, "starting")
+
     def start(self, item: Item) -> None:
+        self.pause()
         retain = getattr(item.statement, "retain_history", None)
         if retain is not None and item.kind in ("table", "source", "materialized view"):
             self._engine.cluster.retained[item.id] = int(retain.length.total_seconds() * 1000)
@@ -199,6 +207,7 @@ class Running:
 
     def stop(self, ids: Iterable[str]) -> None:
         gone = set(ids)
+        self._engine.cluster.paused -= gone
         self._engine.cluster.drop(gone)
         self._engine.log.drop(gone)
 

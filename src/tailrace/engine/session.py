@@ -16,7 +16,7 @@ from sqlglot import exp
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import Role
-from tailrace.engine import asking, auditing, dialects, flink_hints, privileges
+from tailrace.engine import asking, auditing, clusters, dialects, flink_hints, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables, seconds
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
 
 _WATCH_SECONDS = 0.2
+_POOL = "spark.scheduler.pool"
 
 
 class Recorder:
@@ -314,8 +315,10 @@ class EngineSession:
     def interruptible(self, work: Callable[[], pa.Table]) -> pa.Table:
         """What `work` gives; `cancel` and `statement_timeout` end the Spark jobs it runs."""
         context = self.engine.spark.sparkContext
+        pool, before = clusters.pool(self), context.getLocalProperty(_POOL)
         group = self._job_group = f"session-{id(self)}"
         context.setJobGroup(group, "query", interruptOnCancel=True)
+        context.setLocalProperty(_POOL, pool)
         deadline = self.deadline()
         done = threading.Event()
 
@@ -334,8 +337,9 @@ class EngineSession:
         finally:
             done.set()
             self._job_group = None
-            # The thread may be the tick loop's, whose own jobs nobody cancels.
-            context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # takes it away
+            # The thread may be the tick loop's, whose own jobs nobody cancels and which have a pool of their own.
+            for name, value in (("spark.jobGroup.id", None), (_POOL, before)):
+                context.setLocalProperty(name, value)  # type: ignore[arg-type]  # None takes it away
 
     def as_table(self, result: Result, batches: list[pa.RecordBatch]) -> pa.Table:
         """Rows under their own column names, for programs."""
@@ -357,7 +361,7 @@ def _typed(types: Sequence[SqlType], arguments: Sequence[str | None]) -> list[tu
 
 def _defines(statement: object) -> bool:
     """Does it change what objects there are?"""
-    return type(statement).__name__.startswith(("Create", "Alter", "Rename", "Drop", "Comment"))
+    return type(statement).__name__.startswith(("Create", "Alter", "Swap", "Rename", "Drop", "Comment"))
 
 
 def _is_audited(statement: object) -> bool:

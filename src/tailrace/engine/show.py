@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tailrace.engine import queries
+from tailrace.engine.clusters import restated
 from tailrace.engine.rows import rows_of
 from tailrace.engine.system.shows import SHOWN, columns_of, relation_of, rows_of_kind
 from tailrace.errors import NotSupported
@@ -62,6 +63,9 @@ def columns(session: EngineSession, statement: ShowColumns) -> Result:
 
 
 def create(session: EngineSession, statement: ShowCreate) -> Result:
+    if statement.kind == "cluster":
+        cluster = session.engine.clusters.get(statement.name.item, statement.name.position)
+        return Result(tag="SHOW", columns=CREATE, rows=rows_of(CREATE, [(cluster.name, restated(cluster))]))
     item = session.resolve(statement.name, str(statement.kind))
     text = item.create_sql
     if statement.redacted and item.statement is not None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tailrace.engine import clusters
+from tailrace.engine.context import Arguments, Session
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import Given, Options, option_name, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
 from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.contract import Result
 from tailrace.statements.create_cluster import OPTIONS
 
 STARTS = (("ALTER", "CLUSTER"),)
@@ -46,3 +49,11 @@ def parse(p: Parser) -> ChangeCluster:
         reset = Options(p.items(lambda: Given(option_name(p, OPTIONS), None)))
         return AlterCluster(name=target.name, reset=reset, if_exists=target.if_exists)
     raise p.expected("one of SET or RESET or SWAP or RENAME or OWNER")
+
+
+def execute(statement: AlterCluster | SwapCluster, session: Session, arguments: Arguments) -> Result:
+    if isinstance(statement, SwapCluster):
+        clusters.swap(session, statement.name, statement.other)
+    else:
+        clusters.alter(session, statement)
+    return Result(tag="ALTER CLUSTER")

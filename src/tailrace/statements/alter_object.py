@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.engine import renaming
+from tailrace.engine import clusters, renaming
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import SqlError, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
@@ -71,6 +71,9 @@ def common(p: Parser, target: Target) -> Rename | AlterOwner | None:
 def execute(statement: Rename | AlterOwner, session: Session, arguments: Arguments) -> Result:
     kind = statement.kind.upper()
     tag = Result(tag=f"ALTER {kind}")
+    if statement.kind is ObjectKind.CLUSTER:
+        _cluster(statement, session)
+        return tag
     try:
         item = session.resolve(statement.name, str(statement.kind))
     except UnknownObject:
@@ -85,3 +88,13 @@ def execute(statement: Rename | AlterOwner, session: Session, arguments: Argumen
     else:
         renaming.rename(session, item, statement.to)
     return tag
+
+
+def _cluster(statement: Rename | AlterOwner, session: Session) -> None:
+    cluster = clusters.owned(session, statement.name, if_exists=statement.if_exists)
+    if cluster is None:
+        return
+    if isinstance(statement, AlterOwner):
+        session.engine.role_store.own(cluster.key, session.engine.role_store.get(statement.role))
+    else:
+        clusters.rename(session, cluster, statement.to)

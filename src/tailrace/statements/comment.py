@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.engine import clusters
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import SyntaxFailure, UnknownColumn
 from tailrace.sql.names import Name, ObjectKind
@@ -45,6 +46,11 @@ def _column(p: Parser) -> tuple[Name, str]:
 
 
 def execute(statement: Comment, session: Session, arguments: Arguments) -> Result:
+    if statement.kind is ObjectKind.CLUSTER:
+        cluster = clusters.owned(session, statement.object)
+        assert cluster is not None
+        session.engine.storage.comment(cluster.key, 0, statement.text)
+        return Result(tag="COMMENT")
     item = session.resolve(statement.object) if statement.kind is None else session.resolve(
         statement.object, str(statement.kind)
     )

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailrace.engine import clusters
+from tailrace.engine.context import Arguments, Session
 from tailrace.errors import InvalidOption
 from tailrace.sql.kinds import ANYTHING, BOOLEAN, INTEGER, TEXT
 from tailrace.sql.names import Name
 from tailrace.sql.options import Option, Options, parse_bare_options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, quote_ident
+from tailrace.statements.contract import Result
 
 STARTS = (("CREATE", "CLUSTER"),)
 
-SIZE = Option("SIZE", TEXT, doc="A name for how much it may use; a hint.")
+SIZE = Option("SIZE", TEXT, doc="Kept and shown; has no effect.")
 REPLICATION_FACTOR = Option(
-    "REPLICATION FACTOR", INTEGER, default=1, doc="0 pauses every source and sink of the cluster."
+    "REPLICATION FACTOR", INTEGER, default=1, doc="0 pauses everything in the cluster; more than 1 is 1."
 )
 MANAGED = Option("MANAGED", BOOLEAN, default=True, doc="Whether replicas come from SIZE.")
 OPTIONS: tuple[Option[Any], ...] = (
@@ -72,6 +75,11 @@ def parse(p: Parser) -> CreateCluster:
 
 def parse_cluster_options(p: Parser) -> Options:
     return parse_options(p, OPTIONS) if p.at("(") else parse_bare_options(p, OPTIONS)
+
+
+def execute(statement: CreateCluster, session: Session, arguments: Arguments) -> Result:
+    clusters.create(session, statement)
+    return Result(tag="CREATE CLUSTER")
 
 
 def _replicas(p: Parser) -> tuple[tuple[str, Options], ...]:

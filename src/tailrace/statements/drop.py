@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.engine import clusters
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_superuser
 from tailrace.errors import NotSupported, UnknownObject, WrongObjectType
@@ -39,6 +40,8 @@ _DROPPABLE = ("connection", "index", "materialized view", "secret", "sink", "sou
 def execute(statement: Drop, session: Session, arguments: Arguments) -> Result:
     if statement.kind == "role":
         return _roles(statement, session)
+    if statement.kind == "cluster":
+        return _clusters(statement, session)
     if statement.kind not in _DROPPABLE:
         raise NotSupported(f"DROP {statement.kind.upper()} not yet supported")
     going: set[str] = set()
@@ -59,8 +62,17 @@ def _roles(statement: Drop, session: Session) -> Result:
         if store.find(name.item) is None and statement.if_exists:
             session.notice(f'role "{name}" does not exist, skipping')
         else:
-            store.drop(store.get(name.item), session.engine.catalog.items)
+            keys = (cluster.key for cluster in session.engine.clusters.all())
+            store.drop(store.get(name.item), (*session.engine.catalog.items, *keys))
     return Result(tag="DROP ROLE")
+
+
+def _clusters(statement: Drop, session: Session) -> Result:
+    for name in statement.names:
+        cluster = clusters.owned(session, name, if_exists=statement.if_exists)
+        if cluster is not None:
+            clusters.drop(session, cluster, cascade=statement.cascade)
+    return Result(tag="DROP CLUSTER")
 
 
 def _one(statement: Drop, session: Session, name: Name) -> set[str]:

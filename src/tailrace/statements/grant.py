@@ -112,8 +112,11 @@ def _targets(statement: Change, session: Session) -> list[tuple[str, str]]:
     """(what privileges are stored under, its kind)"""
     if statement.kind in (SCHEMA, DATABASE, CLUSTER, SYSTEM):
         require_superuser(session, f"grant privileges on a {statement.kind}")
+        if statement.kind == CLUSTER:
+            clusters = session.engine.clusters
+            return [(clusters.get(name.item, name.position).key, CLUSTER) for name in statement.names]
         for name in statement.names:
-            if name.item not in ("public", "materialize", "quickstart"):
+            if name.item not in ("public", "materialize"):
                 raise SqlError(f"unknown {statement.kind} '{name}'", position=name.position, sqlstate="42704")
         return [(statement.kind, statement.kind)]
     kinds = _RELATIONS if statement.kind is None else (statement.kind,)

@@ -102,4 +102,6 @@ def execute(statement: SetVariable, session: Session, arguments: Arguments) -> R
         session.variables.reset(statement.variable)
     else:
         session.set_variable(statement.variable, ", ".join(statement.values))
+        if statement.variable == "cluster" and session.engine.clusters.find(statement.values[0]) is None:
+            session.notice(f'cluster "{statement.values[0]}" does not exist')
     return Result(tag="SET")

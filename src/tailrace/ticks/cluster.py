@@ -24,7 +24,7 @@ from tailrace.state.store import Store, Work
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, ViewInput
 from tailrace.ticks.log import TickLog
-from tailrace.ticks.status import Statuses
+from tailrace.ticks.status import Status, Statuses
 from tailrace.types.core import BEGINNING, Tick
 
 _log = logging.getLogger("tailrace.ticks")
@@ -88,6 +88,7 @@ class Cluster:
     ticks: int = 0  # that were run since the start
     settled: Tick = BEGINNING  # up to here everything is done, and every subscriber has been told
     retained: dict[str, int] = field(default_factory=dict)  # relations whose past can be read, and for how many ms
+    paused: frozenset[str] = frozenset()  # objects that stand still because they were told to
     known_ends: dict[str, Offsets] = field(default_factory=dict)  # how far each source could be read when last asked
     on_tick: Callable[[Tick], None] = lambda _: None
     wake: Callable[[], None] = lambda: None  # when a target has answered that the loop did not wait for
@@ -166,7 +167,7 @@ class Cluster:
             time.sleep(0.01)
 
     def _is_ready(self, id: str) -> bool:
-        if self.statuses.of(id).status == "stalled":
+        if self.statuses.of(id).status in ("stalled", "paused"):
             return True
         view = self.maintained.get(id)
         if view is not None:
@@ -228,15 +229,17 @@ class Cluster:
         If it gives False, there is no telling yet, and the status stays.
         """
         waiting = [each for each in reads if each in stuck]
-        if waiting:
+        is_paused = id in self.paused
+        if waiting or (is_paused and id not in self.inputs):  # an input only takes notice that time passes
             stuck.add(id)
-            cause = self.statuses.of(waiting[0])
-            self.statuses.note(id, "stalled", cause.error, cause.hint, cause.sqlstate)
+            self._let_finish(id)
+            cause = self.statuses.of(waiting[0]) if waiting else Status(status="paused")
+            self.statuses.note(id, cause.status, cause.error, cause.hint, cause.sqlstate)
             return
         started, spent = time.monotonic(), replace(self.store.work)
         try:
             if work() is not False:
-                self.statuses.note(id, "running")
+                self.statuses.note(id, "paused" if is_paused else "running")
         except Exception as error:  # noqa: BLE001  the loop is where any failure becomes a status
             stuck.add(id)
             known = explain(error)
@@ -244,6 +247,16 @@ class Cluster:
             if self.statuses.note(id, "stalled", known.message, known.hint, sqlstate):
                 _log.warning("object stalled id=%s error=%s", id, known.message, exc_info=_trace_of(known, error))
         self._note_cost(t, id, spent, time.monotonic() - started)
+
+    def _let_finish(self, id: str) -> None:
+        """What a sink had under way before it stands still."""
+        delivery = self.deliveries.get(id)
+        if delivery is None:
+            return
+        try:
+            delivery.let_finish(self.wake)
+        except Exception as error:  # noqa: BLE001  its target is asked again when it goes on
+            _log.warning("sink failed while it stands still id=%s error=%s", id, explain(error).message)
 
     def _note_cost(self, t: Tick, id: str, before: Work, seconds: float) -> None:
         now = self.store.work
@@ -277,6 +290,8 @@ class Cluster:
 
     def source_is_well(self, id: str) -> None:
         """The source answered.  A stall that came from reading it, not from asking it, stays until a tick succeeds."""
+        if id in self.paused:
+            return
         if not isinstance(self.inputs.get(id), UpsertInput) or self.statuses.of(id).status == "created":
             self.statuses.note(id, "running")
 

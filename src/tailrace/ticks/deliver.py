@@ -170,8 +170,19 @@ class Delivery:
 
         False: the target has not answered yet, and the loop need not wait for it.
         """
+        return self._keeping_doubt(lambda: self._proceed(t))
+
+    def let_finish(self, wake: Callable[[], None]) -> None:
+        """Takes the outcome of what is under way, or has `wake` called when there is one; begins nothing new."""
+        self.is_waiting = False
+        if not self._keeping_doubt(self._is_free):
+            assert self._errand is not None
+            self._errand.tell(wake)
+
+    def _keeping_doubt(self, work: Callable[[], bool]) -> bool:
+        """After any error the target is asked again, whatever we believe that it holds."""
         try:
-            return self._proceed(t)
+            return work()
         except BaseException:
             self._progress, self._errand = None, None
             self._owed.clear()

@@ -130,6 +130,8 @@ class Loop:
 
     def _forever(self) -> None:
         try:
+            # Apart from the queries of clients: within a pool, Spark does the job first that came first.
+            self.cluster.store.views.large.sparkContext.setLocalProperty("spark.scheduler.pool", "ticks")
             while not self._stopping.is_set():
                 self._take_commands()
                 if not self._stopping.is_set():
@@ -222,6 +224,9 @@ class Loop:
         left = self.pace.max_rows
         moved: dict[str, Offsets] = {}
         for id, source in self.cluster.sources.items():
+            if id in self.cluster.paused:
+                self.cluster.statuses.note(id, "paused")
+                continue
             known = self.cluster.log.position(id, self.clock.last)
             try:
                 latest = source.latest(known)

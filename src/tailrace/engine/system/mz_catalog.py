@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
 
 OBJECTS = ("table", "source", "view", "materialized view", "sink", "index", "connection", "secret", "type")
-CLUSTER_ID = "u1"
 PRIVILEGES = ["u1=arwdUCRBNP/u1"]
 
 
@@ -37,8 +36,11 @@ def owner_id(session: EngineSession, item: Item) -> str:
     return "s1" if item.id.startswith("s") else session.engine.role_store.owner(item.id)
 
 
-def cluster_id(item: Item) -> str | None:
-    return None if item.cluster is None else CLUSTER_ID
+def cluster_id(session: EngineSession, item: Item) -> str | None:
+    """An index has no work of its own: it is where its relation's is."""
+    name = DEFAULT_CLUSTER if item.kind == "index" else item.cluster
+    cluster = None if name is None else session.engine.clusters.find(name)
+    return None if cluster is None else cluster.id
 
 
 def redacted(session: EngineSession, item: Item) -> str | None:
@@ -91,7 +93,7 @@ def _objects(*kinds: str) -> Callable[[EngineSession], Rows]:
         for item in session.engine.catalog.of_kind(*kinds):
             type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
             names = (item.id, item_oid(item), schema_id(item), item.name.item)
-            yield *names, type, owner_id(session, item), cluster_id(item), PRIVILEGES
+            yield *names, type, owner_id(session, item), cluster_id(session, item), PRIVILEGES
 
     return rows
 
@@ -123,7 +125,7 @@ def _views(session: EngineSession) -> Rows:
 def _materialized_views(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("materialized view"):
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, CLUSTER_ID, definition(item)),
+            *(item.id, item_oid(item), schema_id(item), item.name.item, cluster_id(session, item), definition(item)),
             *(owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
         )
 
@@ -131,7 +133,7 @@ def _materialized_views(session: EngineSession) -> Rows:
 def _indexes(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("index"):
         on = next(iter(sorted(item.depends_on)), None)
-        names = (item.id, item_oid(item), item.name.item, on, CLUSTER_ID, owner_id(session, item))
+        names = (item.id, item_oid(item), item.name.item, on, cluster_id(session, item), owner_id(session, item))
         yield (*names, item.create_sql, redacted(session, item))
 
 
@@ -167,7 +169,8 @@ def _sources(session: EngineSession) -> Rows:
             *(connection_id(session, getattr(item.statement, "origin", None)), None),
             *((envelope or "none").lower().split()[0] if is_main else "none",),
             *(format_name(getattr(formats, "key", None)), format_name(getattr(formats, "value", None))),
-            *(cluster_id(item), owner_id(session, item), PRIVILEGES, item.create_sql or None, redacted(session, item)),
+            *(cluster_id(session, item), owner_id(session, item), PRIVILEGES),
+            *(item.create_sql or None, redacted(session, item)),
         )
 
 
@@ -207,7 +210,23 @@ def _sink_formats(envelope: str | None, key: str | None, value: str | None) -> t
 
 
 def _sink_rest(session: EngineSession, item: Item) -> tuple[str | None, ...]:
-    return CLUSTER_ID, owner_id(session, item), item.create_sql, redacted(session, item)
+    return cluster_id(session, item), owner_id(session, item), item.create_sql, redacted(session, item)
+
+
+def _clusters(session: EngineSession) -> Rows:
+    for cluster in session.engine.clusters.all():
+        managed = cluster.named is None
+        size, factor = (cluster.size, cluster.factor) if managed else (None, None)
+        owner = session.engine.role_store.owner(cluster.key)
+        yield cluster.id, cluster.name, owner, PRIVILEGES, managed, size, factor, True, None, False, None
+
+
+def _cluster_replicas(session: EngineSession) -> Rows:
+    for cluster in session.engine.clusters.all():
+        owner = session.engine.role_store.owner(cluster.key)
+        for number, (name, size) in enumerate(cluster.replicas, start=1):
+            id = cluster.id if number == 1 else f"{cluster.id}-{number}"
+            yield id, name, cluster.id, size, None, owner, True
 
 
 def _kafka_sinks(session: EngineSession) -> Rows:
@@ -346,14 +365,12 @@ TABLES: tuple[SystemTable, ...] = (
         "mz_catalog.mz_clusters",
         f"id text, name text, {_OWNER}, managed boolean, size text?, replication_factor integer?, disk boolean?,"
         " availability_zones text list?, introspection_debugging boolean?, introspection_interval interval?",
-        lambda _: [
-            (CLUSTER_ID, DEFAULT_CLUSTER, OWNER_ID, PRIVILEGES, True, "local", 1, True, None, False, None)
-        ],
+        _clusters,
     ),
     table(
         "mz_catalog.mz_cluster_replicas",
         "id text, name text, cluster_id text, size text?, availability_zone text?, owner_id text, disk boolean?",
-        lambda _: [("u1", "r1", CLUSTER_ID, "local", None, OWNER_ID, True)],
+        _cluster_replicas,
     ),
     empty(
         "mz_catalog.mz_cluster_replica_sizes",

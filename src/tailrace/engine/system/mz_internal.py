@@ -11,7 +11,6 @@ from tailrace.catalog.items import DEFAULT_DATABASE, Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
 from tailrace.engine.system.identity import DATABASE_ID, schema_id
 from tailrace.engine.system.mz_catalog import (
-    CLUSTER_ID,
     OBJECTS,
     cluster_id,
     format_name,
@@ -145,7 +144,7 @@ def _names(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind(*OBJECTS, "system table"):
         type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
         database = (DATABASE_ID, DEFAULT_DATABASE) if item.id.startswith("u") else (None, None)
-        yield item.id, item.name.item, type, schema_id(item), item.name.schema, *database, cluster_id(item)
+        yield item.id, item.name.item, type, schema_id(item), item.name.schema, *database, cluster_id(session, item)
 
 
 def _comments(session: EngineSession) -> Rows:
@@ -225,7 +224,8 @@ def _sessions(session: EngineSession) -> Rows:
 
 def _subscriptions(session: EngineSession) -> Rows:
     for each, connected in session.engine.sessions.following():
-        yield each.id, connected.id, CLUSTER_ID, moment(each.since), list(each.relations)
+        cluster = session.engine.clusters.find(each.session.variables.get("cluster"))
+        yield each.id, connected.id, "" if cluster is None else cluster.id, moment(each.since), list(each.relations)
 
 
 def _lifetimes(session: EngineSession) -> Rows:

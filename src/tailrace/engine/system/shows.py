@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import DEFAULT_CLUSTER, DEFAULT_DATABASE, Item
+from tailrace.catalog.items import DEFAULT_DATABASE, Item
 from tailrace.engine.system.contract import Rows, SystemTable
 from tailrace.engine.system.identity import SCHEMAS
 from tailrace.engine.system.mz_catalog import connection_type, sink_type, source_type
-from tailrace.types.core import TEXT, Column, Schema
+from tailrace.types.core import BOOLEAN, TEXT, Column, Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
@@ -32,13 +32,14 @@ _EXTRA: dict[str, tuple[str, ...]] = {
     "connections": ("type",),
     "materialized views": ("cluster",),
     "objects": ("type",),
+    "clusters": ("replicas", "activity"),
+    "cluster replicas": ("replica", "size", "ready"),
 }
 _FIXED: dict[str, tuple[str, ...]] = {
-    "clusters": (DEFAULT_CLUSTER,),
     "databases": (DEFAULT_DATABASE,),
     "schemas": tuple(SCHEMAS),
 }
-SHOWN = (*_KINDS, *_FIXED, "roles")
+SHOWN = (*_KINDS, *_FIXED, "roles", "clusters", "cluster replicas")
 """The kinds that can be shown."""
 
 
@@ -47,11 +48,14 @@ def relation_of(kind: str) -> str:
 
 
 def columns_of(kind: str) -> Schema:
-    names = ("name", *_EXTRA.get(kind, ()), "comment")
-    return tuple(Column(name, TEXT) for name in names)
+    first = "cluster" if kind == "cluster replicas" else "name"
+    names = (first, *_EXTRA.get(kind, ()), "comment")
+    return tuple(Column(name, BOOLEAN if name == "ready" else TEXT) for name in names)
 
 
-def rows_of_kind(session: EngineSession, kind: str, cluster: str | None = None) -> list[tuple[str | None, ...]]:
+def rows_of_kind(session: EngineSession, kind: str, cluster: str | None = None) -> list[tuple[str | bool | None, ...]]:
+    if kind in ("clusters", "cluster replicas"):
+        return list(_replicas(session) if kind == "cluster replicas" else _clusters(session))
     if kind == "roles":
         return [(role.name, "") for role in session.engine.roles]
     if kind in _FIXED:
@@ -59,6 +63,20 @@ def rows_of_kind(session: EngineSession, kind: str, cluster: str | None = None) 
     comments = session.engine.storage.comments()
     wanted = [item for item in session.engine.catalog.of_kind(*_KINDS[kind]) if cluster in (None, item.cluster)]
     return [_row(item, kind, comments.get((item.id, 0), "")) for item in wanted]
+
+
+def _clusters(session: EngineSession) -> Iterator[tuple[str, ...]]:
+    comments = session.engine.storage.comments()
+    for cluster in session.engine.clusters.all():
+        replicas = ", ".join(f"{name} ({size})" for name, size in cluster.replicas)
+        activity = "paused" if cluster.is_paused else "running"
+        yield cluster.name, replicas, activity, comments.get((cluster.key, 0), "")
+
+
+def _replicas(session: EngineSession) -> Iterator[tuple[str | bool | None, ...]]:
+    for cluster in session.engine.clusters.all():
+        for name, size in cluster.replicas:
+            yield cluster.name, name, size, True, ""
 
 
 def _row(item: Item, kind: str, comment: str) -> tuple[str | None, ...]:
