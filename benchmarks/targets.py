@@ -1,14 +1,16 @@
 """How fast rows get into each target, beside the plain writer that somebody with Spark would use.
 
 `python -m benchmarks targets [--rows N] [--changes N] [--ticks N] [--only postgres,redis,iceberg,s3]` starts the servers,
-writes a snapshot of N rows and then ticks of changes with our sinks, exactly once, and the same rows with a plain writer,
-which only appends and forgets.  Both read the same Parquet files with the same Spark.  At the end the target's rows are
-counted.  Ratios above 1 mean that ours is faster.
+writes a snapshot of N rows and then ticks of changes with our sinks, exactly once, and the same rows with plain writers.
+Both read the same Parquet files with the same Spark.  A plain writer that only appends is given a tick's new rows and
+leaves the old ones where they are; one that upserts ends with the same table as ours, if nothing fails on the way.  At
+the end the target's rows are counted.  Ratios above 1 mean that ours is faster.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 import uuid
@@ -20,6 +22,7 @@ from typing import Protocol
 
 import pyarrow as pa
 import redis
+from pyarrow import fs
 from pyiceberg.catalog import Catalog
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,7 +30,7 @@ from benchmarks.settings import JVM_HEAP, PARALLELISM
 from tailrace.formats import parquet_columns
 from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
-from tailrace.jars import jdbc_driver
+from tailrace.jars import iceberg_spark_jar, jdbc_driver
 from tailrace.secret import Secret
 from tailrace.sinks.contract import Sink
 from tailrace.sinks.iceberg import IcebergSink
@@ -66,13 +69,17 @@ _WARM = 50_000  # rows that nobody measures: Spark compiles, and starts its work
 
 
 class Target(Protocol):
-    """Ours and the plain writer into the same server.  `plain` appends rows, whatever is there."""
+    """Ours and plain writers into the same server."""
 
     name: str
 
     def ours(self, name: str) -> Sink: ...
 
-    def plain(self, rows: DataFrame, name: str) -> None: ...
+    def append(self, rows: DataFrame, name: str) -> None:
+        """Adds rows, whatever is there."""
+
+    def upsert(self, rows: DataFrame, name: str) -> None:
+        """Puts rows in the place of those with the same key, where `append` has put a snapshot."""
 
     def count(self, name: str) -> int:
         """Rows that ours has there."""
@@ -100,12 +107,25 @@ class PostgresTarget:
         )
         return PostgresSink(definition, self._spark, small=self._views.small)
 
-    def plain(self, rows: DataFrame, name: str) -> None:
+    def append(self, rows: DataFrame, name: str) -> None:
         """A snapshot goes to a table with the same primary key, changes to one without."""
-        key = "PRIMARY KEY" if name.endswith("snapshot") else ""
+        self._create(name, key="PRIMARY KEY" if name.endswith("snapshot") else "")
+        self._save(rows, name, mode="append")
+
+    def upsert(self, rows: DataFrame, name: str) -> None:
+        """By a table beside, as there is no other way with JDBC."""
+        self._create(f"{name}_stage", key="")
+        self._save(rows, f"{name}_stage", mode="overwrite")
+        with self._server.connect() as session:
+            assign = ", ".join(f"{column.name} = excluded.{column.name}" for column in SCHEMA[1:])
+            session.execute(f"INSERT INTO {name} SELECT * FROM {name}_stage ON CONFLICT (k) DO UPDATE SET {assign}")
+
+    def _create(self, name: str, *, key: str) -> None:
         with self._server.connect() as session:
             columns = f'"k" int {key}, item text, amount bigint, at timestamp'
             session.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
+
+    def _save(self, rows: DataFrame, name: str, *, mode: str) -> None:
         options = {
             "url": f"jdbc:postgresql://127.0.0.1:{self._server.port}/postgres?reWriteBatchedInserts=true",
             "driver": "org.postgresql.Driver",
@@ -113,8 +133,9 @@ class PostgresTarget:
             "password": pg.PASSWORD,
             "dbtable": name,
             "batchsize": "10000",
+            "truncate": "true",
         }
-        rows.write.format("jdbc").options(**options).mode("append").save()
+        rows.write.format("jdbc").options(**options).mode(mode).save()
 
     def count(self, name: str) -> int:
         with self._server.connect() as session:
@@ -124,7 +145,7 @@ class PostgresTarget:
 
 
 class RedisTarget:
-    """The plain writer: SETs in pipelines of a thousand, from Spark's tasks."""
+    """The plain writer: SETs in pipelines of a thousand, from Spark's tasks.  Appending and upserting are the same."""
 
     name = "redis"
 
@@ -140,7 +161,7 @@ class RedisTarget:
         )
         return RedisSink(definition, self._spark, small=self._views.small)
 
-    def plain(self, rows: DataFrame, name: str) -> None:
+    def append(self, rows: DataFrame, name: str) -> None:
         port, password = self._server.port, rd.PASSWORD
 
         def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -156,13 +177,15 @@ class RedisTarget:
 
         rows.selectExpr("k", "to_json(struct(*)) AS value").mapInArrow(send, "n bigint").collect()
 
+    upsert = append
+
     def count(self, name: str) -> int:
         with self._server.connect() as client:
             return sum(1 for _ in client.scan_iter(f"{name}:*", count=10_000))
 
 
 class IcebergTarget:
-    """The plain writer: pyiceberg's append of the rows as one Arrow table."""
+    """The plain writer: Iceberg's own for Spark, appending, or merging by position deletes as ours does."""
 
     name = "iceberg"
 
@@ -172,6 +195,10 @@ class IcebergTarget:
         self._server = running.enter_context(IcebergRest())
         self._catalog: Catalog = self._server.catalog
         self._catalog.create_namespace("n")
+        settings = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "rest", ".uri": self._server.url}
+        for session in (spark, views.small):
+            for name, value in settings.items():
+                session.conf.set(f"spark.sql.catalog.lake{name}", value)
 
     def ours(self, name: str) -> Sink:
         connection = IcebergConnection(name="lake", catalog_type="rest", url=self._server.url)
@@ -180,10 +207,19 @@ class IcebergTarget:
         )
         return IcebergSink(definition, self._spark, small=self._views.small)
 
-    def plain(self, rows: DataFrame, name: str) -> None:
-        arrow = rows.toArrow()
-        self._catalog.create_table_if_not_exists(f"n.{name}", arrow.schema)
-        self._catalog.load_table(f"n.{name}").append(arrow)
+    def append(self, rows: DataFrame, name: str) -> None:
+        columns = "k int, item string, amount bigint, at timestamp_ntz"
+        properties = "'format-version' = '2', 'write.merge.mode' = 'merge-on-read'"
+        text = f"CREATE TABLE IF NOT EXISTS lake.n.{name} ({columns}) USING iceberg TBLPROPERTIES ({properties})"
+        rows.sparkSession.sql(text)
+        rows.writeTo(f"lake.n.{name}").append()
+
+    def upsert(self, rows: DataFrame, name: str) -> None:
+        rows.createOrReplaceTempView("came")
+        rows.sparkSession.sql(
+            f"MERGE INTO lake.n.{name} t USING came s ON t.k = s.k"
+            " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
 
     def count(self, name: str) -> int:
         return self._catalog.load_table(f"n.{name}").scan().count()
@@ -202,9 +238,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--changes", type=int, default=10_000, help="of each tick")
     parser.add_argument("--ticks", type=int, default=20)
+    parser.add_argument("--warm-ticks", type=int, default=20, help="of fewer changes, that nobody measures")
     parser.add_argument("--only", default=",".join((*TARGETS, "s3")))
     args = parser.parse_args(argv)
-    extra = {"spark.driver.extraClassPath": str(jdbc_driver()), "spark.jars": str(jdbc_driver())}
+    extra = {"spark.driver.extraClassPath": os.pathsep.join(map(str, (jdbc_driver(), iceberg_spark_jar())))}
     spark = build_session(f"local[{PARALLELISM}]", JVM_HEAP, extra=extra)
     views, only = Views(spark), args.only.split(",")
     right = True
@@ -226,10 +263,11 @@ def _rows(spark: SparkSession, count: int) -> DataFrame:
 
 
 def _measure(target: Target, views: Views, args: argparse.Namespace) -> bool:
-    _write(target, views, "warm", Work(rows=min(args.rows, _WARM), changes=min(args.changes, 1000), ticks=2))
+    few = min(args.changes, 1000)
+    _write(target, views, "warm", Work(rows=min(args.rows, _WARM), changes=few, ticks=args.warm_ticks))
     snapshot, changes = _write(target, views, "bench", Work(rows=args.rows, changes=args.changes, ticks=args.ticks))
-    _say(target.name, "snapshot", args.rows, *snapshot)
-    _say(target.name, "changes", args.ticks * args.changes, *changes)
+    _say(target.name, "snapshot", args.rows, snapshot)
+    _say(target.name, "changes", args.ticks * args.changes, changes)
     found = target.count("bench_ours")
     if found != args.rows:
         print(f"{target.name}: WRONG, {found:,} rows")
@@ -243,29 +281,32 @@ class Work:
     ticks: int
 
 
-Seconds = tuple[float, float]  # ours, plain
+Seconds = dict[str, float]  # by who wrote; ours is "ours"
 
 
 def _write(target: Target, views: Views, name: str, work: Work) -> tuple[Seconds, Seconds]:
     """The snapshot, and all changes."""
-    spark = views.large
     sink = target.ours(f"{name}_ours")
     sink.progress()
     rows = f"SELECT * FROM global_temp.snapshot_rows WHERE c0 < {work.rows}"
-    snapshot = ZSet(arity=len(SCHEMA), sql=f"SELECT *, 1L AS weight FROM ({rows})", rows=work.rows, positive=True)
-    ours = _seconds(lambda: sink.write(Tick(1), snapshot))
-    plain = _seconds(lambda: target.plain(spark.sql(f"SELECT {NAMES} FROM ({rows})"), f"{name}_snapshot"))
-    ours_changing = plain_changing = 0.0
+    delta = ZSet(arity=len(SCHEMA), sql=f"SELECT *, 1L AS weight FROM ({rows})", rows=work.rows, positive=True)
+    plain = views.large.sql(f"SELECT {NAMES} FROM ({rows})")
+    snapshot = {
+        "ours": _seconds(lambda: sink.write(Tick(1), delta)),
+        "append": _seconds(lambda: target.append(plain, f"{name}_snapshot")),
+    }
+    changes = dict.fromkeys(("ours", "append", "upsert"), 0.0)
     for tick in range(work.ticks):
         first = (tick * work.changes) % max(work.rows - work.changes, 1)
         old, new = (_changed(views, first, work.changes, version) for version in (0, 1))
         both = f"SELECT *, -1L AS weight FROM {old} UNION ALL SELECT *, 1L AS weight FROM {new}"
         delta = ZSet(arity=len(SCHEMA), sql=both, rows=2 * work.changes)
-        ours_changing += _seconds(lambda delta=delta, tick=tick: sink.write(Tick(tick + 2), delta))
+        changes["ours"] += _seconds(lambda delta=delta, tick=tick: sink.write(Tick(tick + 2), delta))
         came = views.small.sql(f"SELECT {NAMES} FROM {new}")
-        plain_changing += _seconds(lambda came=came: target.plain(came, f"{name}_changes"))
+        changes["append"] += _seconds(lambda came=came: target.append(came, f"{name}_changes"))
+        changes["upsert"] += _seconds(lambda came=came: target.upsert(came, f"{name}_snapshot"))
     sink.close()
-    return (ours, plain), (ours_changing, plain_changing)
+    return snapshot, changes
 
 
 def _changed(views: Views, first: int, count: int, version: int) -> str:
@@ -276,7 +317,7 @@ def _changed(views: Views, first: int, count: int, version: int) -> str:
 
 
 def _measure_s3(spark: SparkSession, rows: int, folder: Path) -> bool:
-    """COPY TO a bucket beside df.write.parquet to the disk that the bucket is on."""
+    """COPY TO a bucket beside df.write.parquet to a folder, which is then uploaded, or left there."""
     with s3.S3() as server:
         server.make_bucket("bench")
         connection = S3Connection(
@@ -286,20 +327,33 @@ def _measure_s3(spark: SparkSession, rows: int, folder: Path) -> bool:
             access_key_id=Secret(s3.ACCESS_KEY),
             secret_access_key=Secret(s3.SECRET_KEY),
         )
-        columns = parquet_columns.arrow_schema(SCHEMA)
-        export = Export(
-            id=uuid.uuid4().hex[:12],
-            connection=connection,
-            directory="bench/ours",
-            format=ParquetFiles(columns),
-            largest=256 << 20,
-        )
         text = parquet_columns.select(SCHEMA, [f"c{i}" for i in range(len(SCHEMA))])
-        ours = _seconds(lambda: export.run(spark.sql(f"SELECT {text} FROM global_temp.snapshot_rows"), DataFrame.toArrow))
-        source = spark.sql(f"SELECT {NAMES} FROM global_temp.snapshot_rows")
-        plain = _seconds(lambda: source.write.parquet(f"{folder}/plain"))
-        _say("s3", "snapshot", rows, ours, plain)
-        paths = [str(path) for key, path in server.objects("bench").items() if key.endswith(".parquet")]
+
+        def ours(name: str, source: str) -> None:
+            export = Export(
+                id=uuid.uuid4().hex[:12],
+                connection=connection,
+                directory=f"bench/{name}",
+                format=ParquetFiles(parquet_columns.arrow_schema(SCHEMA)),
+                largest=256 << 20,
+            )
+            export.run(spark.sql(f"SELECT {text} FROM {source}"), DataFrame.toArrow)
+
+        def to_folder(name: str, source: str) -> None:
+            spark.sql(f"SELECT {NAMES} FROM {source}").write.parquet(f"{folder}/{name}")
+
+        def uploaded(name: str, source: str) -> None:
+            to_folder(name, source)
+            system = connection.file_system()
+            fs.copy_files(f"{folder}/{name}", f"bench/{name}", destination_filesystem=system)
+
+        seconds = {}
+        for source in (f"(SELECT * FROM global_temp.snapshot_rows LIMIT {_WARM})", "global_temp.snapshot_rows"):
+            for write in (ours, to_folder, uploaded):
+                name = f"{write.__name__}-{'warm' if 'LIMIT' in source else 'all'}"
+                seconds[write.__name__] = _seconds(lambda write=write, name=name, of=source: write(name, of))
+        _say("s3", "snapshot", rows, seconds)
+        paths = [str(path) for key, path in server.objects("bench").items() if "ours-all/" in key]
         return bool(spark.read.parquet(*paths).count() == rows)
 
 
@@ -309,6 +363,9 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.monotonic() - started
 
 
-def _say(target: str, what: str, rows: int, ours: float, plain: float) -> None:
-    rates = f"ours {rows / ours:>9,.0f} rows/s, plain {rows / plain:>9,.0f} rows/s"
-    print(f"{target:<9} {what:<9} {rates}, ratio {plain / ours:.2f}", flush=True)
+def _say(target: str, what: str, rows: int, seconds: Seconds) -> None:
+    rates = ", ".join(
+        f"{name} {rows / spent:,.0f} rows/s" + ("" if name == "ours" else f" (ratio {spent / seconds['ours']:.2f})")
+        for name, spent in seconds.items()
+    )
+    print(f"{target:<9} {what:<9} {rates}", flush=True)

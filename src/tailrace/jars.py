@@ -1,5 +1,5 @@
-"""The jars Tailrace runs on: Spark's connectors, the local Kafka broker, the local schema registry; and a JDBC driver
-that the tests come with.
+"""The jars Tailrace runs on: Spark's connectors, the local Kafka broker, the local schema registry; and what tests
+read the results with: a JDBC driver and Iceberg's library for Spark.
 
 `jars.lock` beside this file names every file of each set by its Maven coordinates and its SHA-256.  A set is
 fetched on first use by the Ivy that PySpark ships, into a cache directory of the user; from then on nothing
@@ -96,6 +96,7 @@ ROOTS = {
         Jar("org.xerial", "sqlite-jdbc", "3.50.3.0"),
     ),
     "jdbc": (Jar("org.postgresql", "postgresql", "42.7.11"),),
+    "iceberg-spark": (Jar("org.apache.iceberg", "iceberg-spark-runtime-4.0_2.13", "1.11.0"),),
 }
 
 # Spark has these on its class path already, and some do not resolve completely.
@@ -138,6 +139,11 @@ def iceberg_rest_classpath() -> str:
 def jdbc_driver() -> Path:
     """PostgreSQL's own JDBC driver, as the client that it is.  Fetches it the first time."""
     return next(_fetched("jdbc").glob("postgresql-*.jar"))
+
+
+def iceberg_spark_jar() -> Path:
+    """Iceberg's own library for Spark, as the reader and writer that it is.  Fetches it the first time."""
+    return next(_fetched("iceberg-spark").glob("*.jar"))
 
 
 def cache_directory() -> Path:

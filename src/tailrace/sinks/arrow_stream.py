@@ -5,30 +5,29 @@ And what Spark has encoded, as one piece of memory for a socket.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.util import _local_iterator_from_socket
 
 
 def stream(frame: DataFrame) -> Iterator[pa.RecordBatch]:
     """The batches of all partitions in order.  Runs a Spark job for each, the next one while one is read.
 
-    `toArrow` would hold everything at once, and `toLocalIterator` alone makes a Python object of every row:
-    so each batch travels as one binary value.
+    `toArrow` would hold everything at once, and `toLocalIterator` makes a Python object of every row: so this is the
+    latter over the batches that the former has.  They come from Spark's tasks as they are, by no Python worker.
     """
-    for row in frame.mapInArrow(_packed, "batch binary").toLocalIterator(prefetchPartitions=True):
-        with pa.ipc.open_stream(row.batch) as reader:
-            yield from reader
-
-
-def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        yield pa.record_batch({"batch": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+    schema = to_arrow_schema(frame.schema)
+    jvm: Any = frame.sparkSession.sparkContext._jvm
+    batches = frame._jdf.toArrowBatchRdd()
+    served = jvm.org.apache.spark.api.python.PythonRDD.toLocalIteratorAndServe(batches, True)
+    for batch in _local_iterator_from_socket(served, NoOpSerializer()):
+        yield pa.ipc.read_record_batch(pa.py_buffer(batch), schema)
 
 
 def bytes_of(column: pa.Array) -> memoryview:

@@ -85,7 +85,7 @@ class IcebergSink:
         return Progress(tick=held)
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
-        """Runs one Spark job for each kind of row: those that came, and those that left."""
+        """Runs a Spark job; for a large change one for each kind of row: those that came, and those that left."""
         table, name = self._table, self._sink.name
         if table is None:
             raise Unavailable(f'it is in doubt what sink "{name}" has written')
@@ -177,12 +177,17 @@ class IcebergSink:
 
     def _upserted(self, table: Table, delta: ZSet) -> list[DataFile]:
         """The keys of rows that left are on the driver at once."""
-        files, deletes = self._files(table), list[DataFile]()
+        files = self._files(table)
         if self._sink.sole:
             self._refuse_repeated(table, delta)
-        if not delta.positive:
-            deletes = write_deletes(files, self._found(table, self._batches(self._sink.left(delta), delta)))
-        return self._data_files(files, self._sink.came(delta), delta) + deletes
+        if delta.positive:
+            return self._data_files(files, self._sink.came(delta), delta)
+        if delta.rows > self._small_rows:
+            deletes = write_deletes(files, self._found(table, stream(self._spark.sql(self._sink.left(delta)))))
+            return self._data_files(files, self._sink.came(delta), delta) + deletes
+        came, left = self._sink.split(self._small.sql(self._sink.changes(delta)).toArrow())
+        deletes = write_deletes(files, self._found(table, left.to_batches()))
+        return files.write(came.to_batches()) + deletes
 
     def _data_files(self, files: TableFiles, text: str, delta: ZSet) -> list[DataFile]:
         if delta.rows <= self._small_rows:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import gt, lt
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.transforms import parse_transform
@@ -123,6 +125,15 @@ class IcebergSinkDefinition:
     def left(self, delta: ZSet) -> str:
         """Keys whose row is gone, or another."""
         return f"SELECT {self._key_outputs} FROM ({delta.consolidated().sql}) WHERE weight < 0"
+
+    def changes(self, delta: ZSet) -> str:
+        """Rows that came and rows that left, with their weight."""
+        return f"SELECT {self._outputs}, weight FROM ({delta.consolidated().sql})"
+
+    def split(self, changes: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """What `came` and `left` give, from the rows of `changes`."""
+        came, left = (changes.filter(sign(pc.field("weight"), 0)).drop_columns("weight") for sign in (gt, lt))
+        return came, left.select(list(self.key or ()))
 
     def new(self, delta: ZSet) -> str:
         """Keys that have a row now and had none."""

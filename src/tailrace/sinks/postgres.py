@@ -247,8 +247,8 @@ class PostgresSink:
         if delta.is_empty:
             return []
         if delta.rows <= self._small_rows:
-            text = self._sink.lines(delta, 1, staged=staged)
-            few: list[pa.RecordBatch] = self._small.sql(text).toArrow().to_batches()
+            rows = self._small.sql(self._sink.encoded(delta)).toArrow()
+            few: list[pa.RecordBatch] = self._sink.lines_here(rows, staged=staged).to_batches()
             return few
         parts = partitions(delta, self._spark.sparkContext.defaultParallelism)
         return stream(self._spark.sql(self._sink.lines(delta, parts, staged=staged)))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from psycopg import sql
 
 from tailrace.errors import SqlError
 from tailrace.ivm.zset import ZSet
+from tailrace.sinks import upserts
 from tailrace.sinks.postgres_connection import PostgresConnection
 from tailrace.sinks.postgres_types import column_type, copy_text
-from tailrace.sinks.upserts import per_key
 from tailrace.types.core import Schema
 
 PROGRESS_TABLE = "tailrace_progress"
@@ -61,10 +63,28 @@ class PostgresSinkDefinition:
 
         One row for each key that changed: its new row, or the last one it had.  One shuffle.
         """
-        key, row = self._fields(self.key), self._fields(range(len(self.schema)))
-        changes = per_key(delta, key, row, partitions, proven=self.proven)
+        changes = upserts.per_key(delta, self._key, self._row, partitions, proven=self.proven)
         line = "concat(r, '\\t', change, '\\n')" if staged else "concat(r, '\\n')"
         return f"SELECT {line} AS line, came, k FROM ({changes})"
+
+    def encoded(self, delta: ZSet) -> str:
+        """For `lines_here`.  No shuffle."""
+        return upserts.encoded(delta, self._key, self._row)
+
+    def lines_here(self, encoded: pa.Table, *, staged: bool = True) -> pa.Table:
+        """The same lines, made on the driver."""
+        changes = upserts.per_key_here(encoded)
+        parts = [changes["r"], "\t", changes["change"], "\n"] if staged else [changes["r"], "\n"]
+        line = pc.binary_join_element_wise(*parts, "")
+        return pa.table({"line": line, "came": changes["came"], "k": changes["k"]})
+
+    @property
+    def _key(self) -> str:
+        return self._fields(self.key)
+
+    @property
+    def _row(self) -> str:
+        return self._fields(range(len(self.schema)))
 
     def _fields(self, places: range | tuple[int, ...]) -> str:
         texts = (copy_text(f"c{i}", self.schema[i].type) for i in places)

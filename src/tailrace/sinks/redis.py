@@ -161,7 +161,8 @@ class RedisSink:
         if delta.is_empty:
             return []
         if is_small:
-            few: list[pa.RecordBatch] = self._small.sql(self._sink.rows(delta, 1)).toArrow().to_batches()
+            rows = self._small.sql(self._sink.encoded(delta)).toArrow()
+            few: list[pa.RecordBatch] = self._sink.rows_here(rows).to_batches()
             for batch in few:
                 self._check_unique(batch)  # all of them, before the first is written
             return few

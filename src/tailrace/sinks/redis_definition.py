@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tailrace.formats.encode_json import json_object
 from tailrace.formats.encode_scalars import literal
 from tailrace.formats.encode_text import text_form
 from tailrace.ivm.zset import ZSet
+from tailrace.sinks import upserts
 from tailrace.sinks.redis_connection import RedisConnection
-from tailrace.sinks.upserts import DELETE, per_key
+from tailrace.sinks.upserts import DELETE
 from tailrace.types.core import Schema
 
 JSON, HASH = "json", "hash"
@@ -53,16 +57,28 @@ class RedisSinkDefinition:
 
     def rows(self, delta: ZSet, partitions: int) -> str:
         """Spark text: `args`, a row's arguments as Redis reads them from the wire; `k`, `came`, `change`."""
-        changes = per_key(delta, self._key(), self._value(), partitions, proven=self.proven)
+        changes = upserts.per_key(delta, self._key(), self._value(), partitions, proven=self.proven)
         gone = f"CASE WHEN change = '{DELETE}' THEN '' ELSE r END"
         return (
             f"SELECT CAST(concat({_argument('k')}, {_argument('change')}, {gone}) AS binary) AS args, k, came, change"
             f" FROM ({changes})"
         )
 
+    def encoded(self, delta: ZSet) -> str:
+        """For `rows_here`.  No shuffle."""
+        return upserts.encoded(delta, self._key(), self._value())
+
+    def rows_here(self, encoded: pa.Table) -> pa.Table:
+        """The same rows, made on the driver."""
+        rows = upserts.per_key_here(encoded)
+        length = pc.binary_length(rows["k"]).cast(pa.string())
+        kept = pc.if_else(pc.equal(rows["change"], DELETE), "", rows["r"])
+        parts = ("$", length, "\r\n", rows["k"], "\r\n$1\r\n", rows["change"], "\r\n", kept)
+        return rows.append_column("args", pc.binary_join_element_wise(*parts, "").cast(pa.binary()))
+
     def repeated(self, delta: ZSet, partitions: int) -> str:
         """Spark text: some keys that have more than one row."""
-        changes = per_key(delta, self._key(), self._value(), partitions, proven=self.proven)
+        changes = upserts.per_key(delta, self._key(), self._value(), partitions, proven=self.proven)
         return f"SELECT k FROM ({changes}) WHERE came > 1 LIMIT 1"
 
     def _key(self) -> str:
