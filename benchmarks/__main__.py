@@ -6,6 +6,18 @@ import sys
 
 from tailrace.testing.broker import Broker
 
+
+def _main() -> int:
+    """Imported only now: the broker's address is a setting."""
+    if sys.argv[1:2] == ["sink"]:
+        from benchmarks import kafka_sink
+
+        return kafka_sink.main(sys.argv[2:])
+    from benchmarks.cli import main
+
+    return main()
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing under test outlives the harness
     if sys.argv[1:2] in (["ticks"], ["state"]):  # these need no broker
@@ -21,11 +33,7 @@ if __name__ == "__main__":
 
         sys.exit(sql.main(sys.argv[2:]))
     if "BENCH_BOOTSTRAP" in os.environ or sys.argv[1:2] in (["setup"], ["table"]):
-        from benchmarks.cli import main
-
-        sys.exit(main())
+        sys.exit(_main())
     with Broker(heap="1g", jvm_options=("-XX:+UseParallelGC",)) as broker:
         os.environ["BENCH_BOOTSTRAP"] = broker.bootstrap
-        from benchmarks.cli import main
-
-        sys.exit(main())
+        sys.exit(_main())

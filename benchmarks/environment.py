@@ -20,6 +20,7 @@ FLINK_PYTHON = HOME / "flink" / "bin" / "python"
 FLINK_JARS = HOME / "flink" / "jars"
 _FLINK = "apache-flink>=2.2,<2.3"
 _FLINK_CONNECTOR = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
+_FLINK_AVRO = ("org.apache.flink", "flink-sql-avro-confluent-registry", "2.2.0")
 
 
 def flink_is_there() -> bool:
@@ -52,18 +53,12 @@ def build_flink() -> None:
         [str(FLINK_PYTHON), "-m", "pip", "install", "--quiet", "setuptools<80", _FLINK], check=True
     )
     FLINK_JARS.mkdir(parents=True, exist_ok=True)
+    for jar in (_FLINK_CONNECTOR, _FLINK_AVRO):
+        _fetch(jar)
+
+
+def _fetch(jar: tuple[str, str, str]) -> None:
     ivy = next(Path(importlib.metadata.distribution("pyspark").locate_file("pyspark/jars")).glob("ivy-*.jar"))
     target = f"{FLINK_JARS}/[artifact]-[revision].[ext]"
-    command = [
-        "java",
-        "-jar",
-        str(ivy),
-        "-dependency",
-        *_FLINK_CONNECTOR,
-        "-retrieve",
-        target,
-        "-types",
-        "jar",  # not its sources
-        "-notransitive",
-    ]
-    subprocess.run(command, check=True)
+    only_itself = ["-types", "jar", "-notransitive"]  # not its sources
+    subprocess.run(["java", "-jar", str(ivy), "-dependency", *jar, "-retrieve", target, *only_itself], check=True)

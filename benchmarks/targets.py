@@ -246,7 +246,7 @@ def main(argv: list[str]) -> int:
     views, only = Views(spark), args.only.split(",")
     right = True
     with tempfile.TemporaryDirectory() as folder:
-        _rows(spark, args.rows).write.parquet(f"{folder}/rows")
+        rows_of(spark, args.rows).write.parquet(f"{folder}/rows")
         spark.read.parquet(f"{folder}/rows").createOrReplaceGlobalTempView("snapshot_rows")
         print(f"{args.rows:,} rows, then {args.ticks} ticks of {args.changes:,} changed rows", flush=True)
         for name in (name for name in TARGETS if name in only):
@@ -258,7 +258,7 @@ def main(argv: list[str]) -> int:
     return 0 if right else 1
 
 
-def _rows(spark: SparkSession, count: int) -> DataFrame:
+def rows_of(spark: SparkSession, count: int) -> DataFrame:
     return spark.sql(f"SELECT {_ROW.format(id='id', version=0)} FROM range({count})")
 
 
@@ -292,8 +292,8 @@ def _write(target: Target, views: Views, name: str, work: Work) -> tuple[Seconds
     delta = ZSet(arity=len(SCHEMA), sql=f"SELECT *, 1L AS weight FROM ({rows})", rows=work.rows, positive=True)
     plain = views.large.sql(f"SELECT {NAMES} FROM ({rows})")
     snapshot = {
-        "ours": _seconds(lambda: sink.write(Tick(1), delta)),
-        "append": _seconds(lambda: target.append(plain, f"{name}_snapshot")),
+        "ours": seconds_of(lambda: sink.write(Tick(1), delta)),
+        "append": seconds_of(lambda: target.append(plain, f"{name}_snapshot")),
     }
     changes = dict.fromkeys(("ours", "append", "upsert"), 0.0)
     for tick in range(work.ticks):
@@ -301,10 +301,10 @@ def _write(target: Target, views: Views, name: str, work: Work) -> tuple[Seconds
         old, new = (_changed(views, first, work.changes, version) for version in (0, 1))
         both = f"SELECT *, -1L AS weight FROM {old} UNION ALL SELECT *, 1L AS weight FROM {new}"
         delta = ZSet(arity=len(SCHEMA), sql=both, rows=2 * work.changes)
-        changes["ours"] += _seconds(lambda delta=delta, tick=tick: sink.write(Tick(tick + 2), delta))
+        changes["ours"] += seconds_of(lambda delta=delta, tick=tick: sink.write(Tick(tick + 2), delta))
         came = views.small.sql(f"SELECT {NAMES} FROM {new}")
-        changes["append"] += _seconds(lambda came=came: target.append(came, f"{name}_changes"))
-        changes["upsert"] += _seconds(lambda came=came: target.upsert(came, f"{name}_snapshot"))
+        changes["append"] += seconds_of(lambda came=came: target.append(came, f"{name}_changes"))
+        changes["upsert"] += seconds_of(lambda came=came: target.upsert(came, f"{name}_snapshot"))
     sink.close()
     return snapshot, changes
 
@@ -351,13 +351,13 @@ def _measure_s3(spark: SparkSession, rows: int, folder: Path) -> bool:
         for source in (f"(SELECT * FROM global_temp.snapshot_rows LIMIT {_WARM})", "global_temp.snapshot_rows"):
             for write in (ours, to_folder, uploaded):
                 name = f"{write.__name__}-{'warm' if 'LIMIT' in source else 'all'}"
-                seconds[write.__name__] = _seconds(lambda write=write, name=name, of=source: write(name, of))
+                seconds[write.__name__] = seconds_of(lambda write=write, name=name, of=source: write(name, of))
         _say("s3", "snapshot", rows, seconds)
         paths = [str(path) for key, path in server.objects("bench").items() if "ours-all/" in key]
         return bool(spark.read.parquet(*paths).count() == rows)
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def seconds_of(work: Callable[[], object]) -> float:
     started = time.monotonic()
     work()
     return time.monotonic() - started

@@ -9,7 +9,11 @@ from tailrace.ticks.loop import Pace
 
 
 def sizes(options: argparse.Namespace) -> Sizes:
-    return Sizes(small_rows=options.small_rows, slot_rows=options.slot_rows)
+    return Sizes(
+        small_rows=options.small_rows,
+        slot_rows=options.slot_rows,
+        transaction_seconds=options.kafka_transaction_timeout,
+    )
 
 
 def pace(options: argparse.Namespace) -> Pace:

@@ -107,6 +107,13 @@ ENGINE = (
         read=int,
         shown="N",
     ),
+    Setting(
+        name="kafka-transaction-timeout",
+        default=_SIZES.transaction_seconds,
+        doc="How long that may take; at most the broker's transaction.max.timeout.ms.",
+        read=duration,
+        shown="TIME",
+    ),
 )
 SERVER = (
     Setting(name="data-dir", default=None, doc="Where everything durable is kept.", read=Path, shown="DIRECTORY"),

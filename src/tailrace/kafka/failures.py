@@ -85,6 +85,8 @@ def translate(failed: KafkaError | KafkaException, attempt: Attempt) -> Tailrace
 
 
 def _where_to_look(code: int, attempt: Attempt) -> str | None:
+    if code == KafkaError.INVALID_TRANSACTION_TIMEOUT:
+        return "The broker's transaction.max.timeout.ms is the most that --kafka-transaction-timeout may be."
     if code not in _NOT_REACHED:
         return None
     brokers = ", ".join(attempt.connection.brokers)

@@ -99,7 +99,7 @@ class Limits:
     """
 
     small_rows: int = 20_000
-    slot_rows: int = 500_000
+    slot_rows: int = 1_000_000
     most_slots: int = 256
     transaction_seconds: float = LARGE_SECONDS
 

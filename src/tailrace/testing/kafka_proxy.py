@@ -1,4 +1,5 @@
-"""A proxy before a Kafka broker that knows where a request begins: it can hold one back, and deliver it late.
+"""A proxy before a Kafka broker that knows where a request begins: it can hold one back and deliver it late, lose it,
+or lose the answer to it.
 
     proxy = KafkaProxy()
     with Broker(properties={"advertised.listeners": f"PLAINTEXT://{proxy.address}"}) as broker:
@@ -6,15 +7,22 @@
         proxy.hold(END_TXN)
         …                      # the request is on its way, for as long as one likes
         proxy.release()
+        proxy.disturb(Trouble(chance=0.02))
+        …                      # one request in fifty is late, lost, or never answered
+        proxy.calm()
 
 Clients that ask the broker where it is come to the proxy; the broker's own address leads past it.
 """
 
 import contextlib
+import random
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -23,6 +31,23 @@ END_TXN = 26
 
 _CHUNK = 1 << 16
 _LONGEST_HOLD_SECONDS = 120.0
+_LONGEST_DELAY_SECONDS = 1.5
+
+LATE, LOST, UNANSWERED = "late", "lost", "unanswered"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trouble:
+    """What becomes of requests.  `chance`: of each to be in for it.  `only`: of these kinds; None: of any."""
+
+    chance: float
+    kinds: tuple[str, ...] = (LATE, LOST, UNANSWERED)
+    only: Collection[int] | None = None
+
+    def fate(self, api: int, draw: random.Random) -> str | None:
+        if (self.only is not None and api not in self.only) or draw.random() >= self.chance:
+            return None
+        return draw.choice(self.kinds)
 
 
 class KafkaProxy:
@@ -37,6 +62,9 @@ class KafkaProxy:
         self._is_held = threading.Event()
         self._may_go = threading.Event()
         self._has_gone = threading.Event()
+        self.met: Counter[str] = Counter()  # how many requests had which fate
+        self._trouble: Trouble | None = None
+        self._draw = random.Random(17)
         self._open: set[socket.socket] = set()
         threading.Thread(target=self._accept, name="kafka-proxy", daemon=True).start()
 
@@ -57,6 +85,13 @@ class KafkaProxy:
         """Delivers the request, whether or not its client still listens.  Returns when the broker has it."""
         self._may_go.set()
         assert self._has_gone.wait(_LONGEST_HOLD_SECONDS)
+
+    def disturb(self, trouble: Trouble) -> None:
+        self._trouble = trouble
+
+    def calm(self) -> None:
+        """Passes on all that comes from now on."""
+        self._trouble = None
 
     def stop(self) -> None:
         self._served.set()
@@ -96,7 +131,17 @@ class KafkaProxy:
     def _ask(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
             for request in _requests(client):
-                if struct.unpack(">h", request[4:6])[0] == self._wanted:
+                api = struct.unpack(">h", request[4:6])[0]
+                fate = self._trouble.fate(api, self._draw) if self._trouble is not None else None
+                if fate is not None:
+                    self.met[fate] += 1
+                if fate == LOST:
+                    break
+                if fate == LATE:
+                    time.sleep(self._draw.uniform(0.0, _LONGEST_DELAY_SECONDS))
+                if fate == UNANSWERED:
+                    _end(client)  # before the answer can come
+                if api == self._wanted:
                     self._wanted = None
                     self._is_held.set()
                     self._may_go.wait(_LONGEST_HOLD_SECONDS)
@@ -104,14 +149,26 @@ class KafkaProxy:
                     self._has_gone.set()
                 else:
                     server.sendall(request)
-            server.shutdown(socket.SHUT_WR)
+                if fate == UNANSWERED:
+                    break
+            else:
+                server.shutdown(socket.SHUT_WR)
+                return
+        _end(client)
+        with contextlib.suppress(OSError):
+            server.shutdown(socket.SHUT_WR)  # reads all that was sent, and then hangs up
 
 
 def _answer(server: socket.socket, client: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while data := server.recv(_CHUNK):
-            client.sendall(data)
+            client.sendall(data)  # fails if nobody waits for it
         client.shutdown(socket.SHUT_WR)
+
+
+def _end(client: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        client.shutdown(socket.SHUT_RDWR)
 
 
 def _requests(client: socket.socket) -> Iterator[bytes]:

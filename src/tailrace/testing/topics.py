@@ -146,9 +146,9 @@ def settle(bootstrap: str, topic: str) -> None:
 
     A commit is answered before its markers are in the topic; after a crash they may take a moment.
     """
-    places = [TopicPartition(topic, partition) for partition in partitions_of(bootstrap, topic)]
     deadline = time.monotonic() + _SILENT_SECONDS
     admin = _admin(bootstrap)
+    places = _places(admin, topic)
     while _ends(admin, places, IsolationLevel.READ_COMMITTED) != _ends(
         admin, places, IsolationLevel.READ_UNCOMMITTED
     ):
@@ -157,19 +157,25 @@ def settle(bootstrap: str, topic: str) -> None:
         time.sleep(0.02)
 
 
-def ends(bootstrap: str, topic: str) -> dict[int, int]:
-    """The offset after the last message of each partition, committed or not."""
-    places = [TopicPartition(topic, partition) for partition in partitions_of(bootstrap, topic)]
-    offsets = _ends(_admin(bootstrap), places, IsolationLevel.READ_UNCOMMITTED)
+def ends(bootstrap: str, topic: str, *, committed: bool = False) -> dict[int, int]:
+    """The offset after the last message of each partition, committed or not; or how far `read_committed` would get."""
+    admin = _admin(bootstrap)
+    places = _places(admin, topic)
+    offsets = _ends(admin, places, IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED)
     return {place.partition: offset for place, offset in zip(places, offsets, strict=True)}
 
 
 def partitions_of(bootstrap: str, topic: str) -> list[int]:
     """The partition numbers of a topic; KafkaException if there is no such topic."""
-    metadata = _admin(bootstrap).list_topics(topic, timeout=_SILENT_SECONDS).topics[topic]
+    return [place.partition for place in _places(_admin(bootstrap), topic)]
+
+
+def _places(admin: AdminClient, topic: str) -> list[TopicPartition]:
+    """All partitions.  Also to be asked before their ends: a client that knows no leaders loses a second or three."""
+    metadata = admin.list_topics(topic, timeout=_SILENT_SECONDS).topics[topic]
     if metadata.error is not None:
         raise KafkaException(metadata.error)
-    return sorted(metadata.partitions)
+    return [TopicPartition(topic, partition) for partition in sorted(metadata.partitions)]
 
 
 def _to_the_end(consumer: Consumer, unread: set[int]) -> Iterator[Message]:
@@ -245,6 +251,7 @@ def _producer_settings(bootstrap: str) -> dict[str, str | int]:
         "linger.ms": 1,
         "log_level": _QUIET,
         "partitioner": "murmur2_random",
+        "enable.idempotence": True,  # what is sent again over a bad network is not there twice
     }
 
 
