@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from tailrace.engine.engine import Engine
 from tailrace.errors import DataError, SqlError
+from tailrace.state import compaction
 from tailrace.testing.broker import Broker
 from tailrace.testing.fixtures import TopicFactory
 from tailrace.testing.topics import read_committed, settle
@@ -146,6 +147,33 @@ def test_a_restart_while_it_stands_still_changes_nothing(pipeline: Pipeline) -> 
     assert [message[:2] for message in pipeline.told("shares")] == [(1, 25), (3, 20)]
 
 
+def test_a_view_stops_though_only_its_sink_computes_the_row(pipeline: Pipeline, topic: TopicFactory) -> None:
+    """The division is above the view's state: nothing but the sink ever divides."""
+    pipeline.topics["ratios"] = topic("ratios")
+    pipeline.sql(f"""
+        CREATE MATERIALIZED VIEW ratios AS SELECT k, 100 / sum(v::int) AS ratio FROM t GROUP BY k;
+        CREATE SINK ratios_out FROM ratios
+          INTO KAFKA CONNECTION kafka (TOPIC '{pipeline.topics["ratios"]}') KEY (k) FORMAT JSON ENVELOPE UPSERT;
+        INSERT INTO t VALUES (1, '4')""")
+    until(lambda: len(pipeline.told("ratios")) == 1, "the first ratio")
+    pipeline.sql("INSERT INTO t VALUES (2, '0'), (3, '5')")
+    for _ in range(2):
+        for name in ("ratios_out", "ratios"):
+            until(lambda name=name: pipeline.status(name) == ("stalled", "division by zero"), name)  # type: ignore[misc]
+        with pytest.raises(DataError, match="division by zero") as caught:
+            pipeline.sql("SELECT * FROM ratios WHERE k = 1")
+        assert 'ratios" stands still' in str(caught.value.detail)
+        assert pipeline.sql("SELECT count(*) FROM counted") == [(3,)]
+        pipeline.restart()
+    pipeline.sql("UPDATE t SET v = '50' WHERE v = '0'")
+    assert dict(pipeline.sql("SELECT k, ratio FROM ratios")) == {1: 25, 2: 2, 3: 20}
+    until(lambda: len(pipeline.told("ratios")) > 1, "the ratios that were held up")
+    pipeline.settle()
+    assert sorted(message[:2] for message in pipeline.told("ratios")) == [(1, 25), (2, 2), (3, 20)]
+    assert pipeline.last_tick("ratios") == {2: 2, 3: 20}
+    assert [pipeline.status(name)[0] for name in ("ratios", "ratios_out")] == ["running"] * 2
+
+
 def test_what_is_not_determined_by_the_input_is_refused(pipeline: Pipeline) -> None:
     pipeline.sql("CREATE VIEW momentary AS SELECT k, now() AS at FROM t")
     for query in ("SELECT now()", "SELECT random(), k FROM t", "SELECT k FROM t WHERE gen_random_uuid() IS NOT NULL",
@@ -179,3 +207,22 @@ def test_a_wrong_name_is_answered_with_the_nearest(pipeline: Pipeline, query: st
     assert caught.value.sqlstate == sqlstate
     assert hint in str(caught.value.hint)
     assert caught.value.position is not None
+
+
+def test_what_came_since_a_view_was_well_is_kept_apart(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its state goes on while the view stands still; merging the ticks in between would lose what it owes."""
+    monkeypatch.setattr(compaction, "_MAX_SMALL_RUNS", 2)
+    with Engine(spark, tmp_path, pace=Pace(interval=3600)) as engine:
+        engine.sql("CREATE TABLE t (k int, v int)")
+        engine.sql("CREATE MATERIALIZED VIEW ratios AS SELECT k, 100 / sum(v) AS ratio FROM t GROUP BY k")
+        for k, v in ((1, 4), (2, 0), (3, 5), (4, 10), (5, 20), (6, 25)):
+            engine.sql(f"INSERT INTO t VALUES ({k}, {v})")
+            engine.settle()
+        view = engine.catalog.resolve(("ratios",)).id
+        assert engine.statuses.of(view).error == "division by zero"
+        engine.sql("DELETE FROM t WHERE v = 0")
+        found = engine.sql("SELECT k, ratio FROM ratios ORDER BY k")
+        assert found is not None
+        assert found.to_pydict() == {"k": [1, 3, 4, 5, 6], "ratio": [25, 20, 10, 5, 4]}

@@ -79,7 +79,8 @@ class Running:
             case "materialized view":
                 assert item.plan is not None
                 reads = tuple(sorted(scans(item.plan)))
-                self._engine.cluster.maintain(item.id, str(item.name), item.plan, reads)
+                proven, _ = self.frontiers.get(item.id, (BEGINNING, BEGINNING))
+                self._engine.cluster.maintain(item.id, str(item.name), item.plan, reads, proven)
             case "sink":
                 self._start_sink(item)
             case "job":

@@ -24,7 +24,8 @@ _MANIFEST = "manifest.json"
 _FORMAT = 1
 
 Frontiers: TypeAlias = Mapping[str, tuple[Tick, Tick]]
-"""Of each sink: the tick up to which it owes nothing, and the last tick it wrote."""
+"""Of each sink: the tick up to which it owes nothing, and the last tick it wrote.  Of a view that computes something
+when it is read: twice the tick up to which all of it could be computed."""
 
 
 def write(store: Store, tick: Tick, frontiers: Frontiers) -> None:

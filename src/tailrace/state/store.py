@@ -95,6 +95,12 @@ class Store:
             run = self._large(sql, layout, lo, hi, self.work)
         return None if run is None else replace(run, is_settled=not consolidated, positive=positive)
 
+    def attempt(self, sql: str, rows: int) -> None:
+        """Runs one Spark job: computes every column of every row and keeps nothing.  Raises what one of them raises."""
+        self.work.jobs += 1
+        session = self.views.small if rows <= self.small_rows else self.views.large
+        session.sql(sql).write.format("noop").mode("overwrite").save()
+
     def merged(self, sql: str, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
         """Runs one Spark job, in a thread beside the ticks: it is no part of what they cost."""
         self.upkeep.jobs += 1

@@ -2,6 +2,10 @@
 
 `run(t)` advances every object to t in dependency order.  An object that fails keeps its frontier and says why in its
 status; what depends on it waits with it; everything else goes on.  Next time it is offered the fused change.
+
+What a view computes above its state is computed by whoever reads it (ivm/lazy.py).  If nobody does, the rows that
+arrive are computed here and thrown away, to know whether they have values.  If a reader fails, the views it reads are
+asked the same, so that the one at fault says so, and not only its readers.
 """
 
 from __future__ import annotations
@@ -13,9 +17,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tailrace.errors import DataError, InternalError, SqlError, TailraceError
 from tailrace.ivm.dataflow import Dataflow, traces
+from tailrace.ivm.lazy import can_fail_when_read
 from tailrace.ivm.operator import Operator, Timed
 from tailrace.plan.data_errors import translate
 from tailrace.plan.nodes import Node, Scan
@@ -34,13 +40,18 @@ Input = LogInput | UpsertInput | TableInput
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Maintained:
-    """A materialized view that is kept up to date.  `reads`: ids of the relations it depends on directly."""
+    """A materialized view that is kept up to date.  `reads`: ids of the relations it depends on directly.
+
+    `is_lazy`: reading it can fail.  `proven`: as far as its readers know, every row of this tick could be computed.
+    """
 
     id: str
     name: str
     root: Operator
     reads: tuple[str, ...]
+    is_lazy: bool
     frontier: Tick = BEGINNING
+    proven: Tick = BEGINNING
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -106,9 +117,15 @@ class Cluster:
 
     # ── objects come and go ──
 
-    def maintain(self, id: str, name: str, plan: Node, reads: tuple[str, ...]) -> None:
-        """A new materialized view, empty so far; the next tick fills it."""
-        self.maintained[id] = Maintained(id=id, name=name, root=self.dataflow.operator(plan), reads=reads)
+    def maintain(
+        self, id: str, name: str, plan: Node, reads: tuple[str, ...], proven: Tick = BEGINNING
+    ) -> None:
+        """A new materialized view, empty so far; the next tick fills it.  `proven`: from the last checkpoint."""
+        root = self.dataflow.operator(plan)
+        is_lazy = can_fail_when_read(root)
+        self.maintained[id] = Maintained(
+            id=id, name=name, root=root, reads=reads, is_lazy=is_lazy, proven=proven
+        )
         self.statuses.note(id, "starting")
 
     def drop(self, ids: set[str]) -> None:
@@ -181,17 +198,23 @@ class Cluster:
         """Everything to `t`.  Runs Spark jobs."""
         started, jobs = time.monotonic(), self.store.work.jobs
         stuck: set[str] = set()
+        read = {id for view in self.maintained.values() for id in view.reads}
+        read |= {delivery.relation for delivery in self.deliveries.values()}
         with self.store.views.scratch():
             for id, operator in self.inputs.items():
                 if isinstance(operator, UpsertInput | TableInput):
-                    self._guarded(t, id, stuck, (), lambda op=operator: op.advance(t))  # type: ignore[misc]
+                    self._guarded(t, id, stuck, (), t, lambda op=operator: op.advance(t))  # type: ignore[misc]
             for view in self._in_order():
-                self._guarded(t, view.id, stuck, view.reads, lambda v=view: self._advance(v, t))  # type: ignore[misc]
+                work = partial(self._advance, view, t, is_read=view.id in read)
+                self._guarded(t, view.id, stuck, view.reads, min(view.frontier, view.proven), work)
             self.done = t
             self.frontier = t
             for delivery in list(self.deliveries.values()):
                 reads = (delivery.relation,)
-                self._guarded(t, delivery.id, stuck, reads, lambda d=delivery: self._deliver(d, t))  # type: ignore[misc]
+                self._guarded(t, delivery.id, stuck, reads, delivery.frontier, partial(self._deliver, delivery, t))
+        for view in self.maintained.values():
+            if view.id not in stuck:
+                view.proven = t
         self.efforts = [
             *self.efforts[-999:],
             Effort(tick=t, jobs=self.store.work.jobs - jobs, seconds=time.monotonic() - started),
@@ -204,9 +227,34 @@ class Cluster:
         """Nothing moved: frontiers advance, no job runs."""
         self.frontier = self.settled = t
 
-    def _advance(self, view: Maintained, t: Tick) -> None:
+    def _advance(self, view: Maintained, t: Tick, *, is_read: bool) -> None:
         view.root.advance(t)
+        is_behind = BEGINNING < view.proven < self.done or self.statuses.of(view.id).status == "stalled"
+        if is_behind or not is_read:
+            self._prove(view, t)
         view.frontier = t
+
+    def _prove(self, view: Maintained, t: Tick) -> None:
+        """Raises if a row that has come since `proven` cannot be computed.  Runs a Spark job if there is one."""
+        if not view.is_lazy or view.proven >= t:
+            return
+        change = view.root.delta(view.proven, t)
+        if not change.is_empty:
+            self.store.attempt(f"SELECT * FROM ({change.sql}) WHERE weight > 0", change.rows)
+
+    def _blame(self, id: str, t: Tick, stuck: set[str], since: Tick) -> None:
+        """A reader that stood at `since` met a row that cannot be computed.  The view stalls if the row is its own."""
+        view = self.maintained.get(id)
+        if view is None or not view.is_lazy or id in stuck:
+            return
+        for read in view.reads:
+            self._blame(read, t, stuck, since)
+        proven, view.proven = view.proven, min(since, view.proven)
+        try:
+            self._prove(view, t)
+            view.proven = proven
+        except Exception as error:  # noqa: BLE001  as in _guarded
+            self._stall(id, stuck, error)
 
     def _deliver(self, delivery: Delivery, t: Tick) -> bool:
         """Always False: it notes the status itself."""
@@ -222,9 +270,16 @@ class Cluster:
         return sorted(self.maintained.values(), key=lambda view: int(view.id[1:]))
 
     def _guarded(
-        self, t: Tick, id: str, stuck: set[str], reads: tuple[str, ...], work: Callable[[], bool | None]
+        self,
+        t: Tick,
+        id: str,
+        stuck: set[str],
+        reads: tuple[str, ...],
+        since: Tick,
+        work: Callable[[], bool | None],
     ) -> None:
-        """Runs `work` for one object; its failure is its status, and nobody else's.
+        """Runs `work` for one object, which stands at `since`; its failure is its status, and that of what it reads
+        if a row of theirs is at fault, and nobody else's.
 
         If it gives False, there is no telling yet, and the status stays.
         """
@@ -241,11 +296,10 @@ class Cluster:
             if work() is not False:
                 self.statuses.note(id, "paused" if is_paused else "running")
         except Exception as error:  # noqa: BLE001  the loop is where any failure becomes a status
-            stuck.add(id)
-            known = explain(error)
-            sqlstate = known.sqlstate if isinstance(known, DataError) else None
-            if self.statuses.note(id, "stalled", known.message, known.hint, sqlstate):
-                _log.warning("object stalled id=%s error=%s", id, known.message, exc_info=_trace_of(known, error))
+            if isinstance(explain(error), DataError):
+                for each in reads:
+                    self._blame(each, t, stuck, since)
+            self._stall(id, stuck, error)
         self._note_cost(t, id, spent, time.monotonic() - started)
 
     def _let_finish(self, id: str) -> None:
@@ -257,6 +311,13 @@ class Cluster:
             delivery.let_finish(self.wake)
         except Exception as error:  # noqa: BLE001  its target is asked again when it goes on
             _log.warning("sink failed while it stands still id=%s error=%s", id, explain(error).message)
+
+    def _stall(self, id: str, stuck: set[str], error: Exception) -> None:
+        stuck.add(id)
+        known = explain(error)
+        sqlstate = known.sqlstate if isinstance(known, DataError) else None
+        if self.statuses.note(id, "stalled", known.message, known.hint, sqlstate):
+            _log.warning("object stalled id=%s error=%s", id, known.message, exc_info=_trace_of(known, error))
 
     def _note_cost(self, t: Tick, id: str, before: Work, seconds: float) -> None:
         now = self.store.work
@@ -298,8 +359,9 @@ class Cluster:
     # ── history nobody needs ──
 
     def frontiers(self) -> dict[str, tuple[Tick, Tick]]:
-        """For a checkpoint: each sink's frontier and the last tick it wrote."""
-        return {d.id: (d.frontier, d.written) for d in self.deliveries.values()}
+        """For a checkpoint: each sink's frontier and the last tick it wrote; of a view, up to where it is proven."""
+        views = {view.id: (view.proven, view.proven) for view in self.maintained.values() if view.is_lazy}
+        return views | {d.id: (d.frontier, d.written) for d in self.deliveries.values()}
 
     def readable_since(self, root: Operator) -> Tick:
         """The first tick that a relation can still be read at."""
@@ -325,6 +387,7 @@ class Cluster:
         """The tick before which nobody will ask for single ticks: the slowest reader's frontier."""
         frontiers = [delivery.frontier for delivery in self.deliveries.values()]
         frontiers += [trace.upper for root in self.roots() for trace in traces(root)]
+        frontiers += [view.proven for view in self.maintained.values() if view.is_lazy and view.proven > BEGINNING]
         with self._lock:
             frontiers += [*self._pinned.values(), self.done]
         return min(frontiers)
