@@ -18,11 +18,20 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tailrace.catalog.items import Item
+from tailrace.engine.define import scan_of
 from tailrace.engine.engine import Engine
 from tailrace.engine.rows import arrow_schema
 from tailrace.state import checkpoint
 from tailrace.state.store import SMALL_ROWS
-from tailrace.testing.oracle import Bag, assert_equal, bags, batch_text, changed_text, kept_text
+from tailrace.testing.oracle import (
+    Bag,
+    assert_equal,
+    assert_runs_are_as_they_say,
+    bags,
+    batch_text,
+    changed_text,
+    kept_text,
+)
 from tailrace.testing.standing_clock import StandingClock
 from tailrace.ticks.loop import Pace
 from tailrace.types.core import BEGINNING, Tick
@@ -158,19 +167,24 @@ class World:
     # ── what must be ──
 
     def check(self, *subscribers: Subscriber) -> dict[str, Bag]:
-        """Every view is what its query says of the rows the test knows, and so is what each subscriber was given.
+        """Every view is what its query says of the rows the test knows, and so is what each subscriber was given;
+        and runs and changes that are said to take nothing away do not.
 
         Returns what the views hold.
         """
         statuses = {str(view.name): self.engine.statuses.of(view.id) for view in self.views}
         assert {name: status.error for name, status in statuses.items() if status.status != "running"} == {}
         with self.engine.cluster.pinned() as t, self.engine.views.scratch():
+            assert_runs_are_as_they_say(self.engine)
             leaves = {self._id(name): self._view(name) for name in self._rows}
             texts = {("fresh", v.id): self._fresh(v, leaves, t) for v in self.views}
             texts |= {("kept", v.id): kept_text(self.engine, v, t) for v in self.views}
             for i, each in enumerate(subscribers):
                 texts |= {(f"given {i}", v.id): changed_text(self.engine, v, each.frontier, t) for v in self.views}
+            growing = [(i, v.id) for i, each in enumerate(subscribers) for v in self.views if self._grows(v, each, t)]
             found = bags(self.engine, texts)
+        for i, id in growing:
+            assert all(weight > 0 for weight in found[f"given {i}", id].values()), self.engine.catalog.items[id]
         for i, each in enumerate(subscribers):
             self._release(each)
             each.frontier = t
@@ -191,6 +205,10 @@ class World:
         return bags(self.engine, texts, session)
 
     # ── details ──
+
+    def _grows(self, view: Item, subscriber: Subscriber, t: Tick) -> bool:
+        """Is the change said to take nothing away?"""
+        return self.engine.cluster.reader(scan_of(view)).delta(subscriber.frontier, t).positive
 
     def _rest(self) -> None:
         """Until no tick will come by itself: while a run has no index yet, something in it may be due."""

@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import TypeAlias, TypeVar
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from tailrace.catalog.items import Item
@@ -25,6 +27,7 @@ from tailrace.ivm.views import keep_in
 from tailrace.plan.nodes import Node, Scan
 from tailrace.plan.temporal import at
 from tailrace.plan.to_spark import Leaf, render
+from tailrace.state.consolidate import can_consolidate
 from tailrace.types.core import BEGINNING, Tick
 
 Bag: TypeAlias = Counter[str]
@@ -51,6 +54,22 @@ def assert_equal(name: str, kept: Bag, fresh: Bag) -> None:
     if any(wrong.values()):
         shown = [f"{weight:+d} × {row}" for row, weight in sorted(wrong.items()) if weight]
         raise AssertionError(f"{name} differs from a recompute by " + ", ".join(shown))
+
+
+def assert_runs_are_as_they_say(engine: Engine) -> None:
+    """No run that is said to take nothing away does, and none that is said to have each row once repeats one.
+
+    A reader who believes it saves a shuffle, and would be wrong without any error.
+    """
+    for trace in list(engine.store.traces.values()):
+        keys = ["h", *(f"c{i}" for i in range(trace.layout.arity))]
+        for run in trace.runs:
+            rows = run.table if run.table is not None else pq.read_table(run.path)
+            least = pc.min(rows["weight"]).as_py()
+            assert not run.positive or least > 0, f"a run of {trace.id} takes rows away: {rows.to_pylist()}"
+            if run.is_settled and can_consolidate(trace.layout):
+                distinct = rows.group_by(keys).aggregate([]).num_rows
+                assert distinct == rows.num_rows, f"a run of {trace.id} repeats rows: {rows.to_pylist()}"
 
 
 def kept_text(engine: Engine, view: Item, t: Tick) -> str | None:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from tailrace.errors import InternalError
+from tailrace.ivm.operator import absorb
 from tailrace.ivm.views import Views
-from tailrace.state import checkpoint
+from tailrace.ivm.zset import ZSet
+from tailrace.state import checkpoint, compaction
 from tailrace.state.compaction import Compactor
 from tailrace.state.consolidate import consolidate
 from tailrace.state.layout import Layout
+from tailrace.state.run import Run
 from tailrace.state.store import SMALL_ROWS, Store
 from tailrace.state.trace import Trace
 from tailrace.types.core import BEGINNING, INTEGER, TEXT, Column, Tick
+
+Merge: TypeAlias = Callable[[Store, Trace, Sequence[Run]], list[Run]]
 
 LAYOUT = Layout.of((Column("item", TEXT), Column("price", INTEGER)))
 
@@ -127,3 +134,25 @@ def test_a_checkpoint_writes_what_is_new_and_leaves_the_rest(store: Store) -> No
     after = {path: path.stat().st_mtime_ns for path in (store.directory / "runs").rglob("*.parquet")}
     assert before.items() <= after.items()
     assert len(after) == len(before) + 1
+
+
+@pytest.mark.parametrize("small_rows", [SMALL_ROWS, 1], ids=["on the driver", "in files"])
+@pytest.mark.parametrize("merge", [compaction._merge_here, compaction._merge_by_spark])
+def test_a_merged_run_takes_nothing_away_only_if_none_of_its_parts_does(
+    store: Store, merge: Merge, small_rows: int
+) -> None:
+    store.small_rows = small_rows
+    trace = store.trace("t", LAYOUT)
+    for t, weight in ((10, 1), (20, 1), (30, -1)):
+        sql = f"SELECT 0L AS h, 'tea' AS c0, {t} AS c1, {weight}L AS weight"
+        change = ZSet(arity=2, sql=sql, rows=2, positive=weight > 0)
+        absorb(store, trace, Tick(t), change, consolidated=True)
+    assert [run.positive for run in trace.runs] == [True, True, False]
+    growing, mixed = (merge(store, trace, runs) for runs in (trace.runs[:2], trace.runs[1:]))
+    assert [run.positive for run in (*growing, *mixed)] == [True, False]
+    assert trace.between(Tick(0), Tick(20)).positive
+    assert not trace.between(Tick(10), Tick(30)).positive
+    checkpoint.write(store, Tick(30), {})
+    again = Store(views=store.views, directory=store.directory)
+    checkpoint.load(again)
+    assert [run.positive for run in again.traces["t"].runs] == [True, True, False]
