@@ -1,7 +1,8 @@
 """`'format' = 'csv'` of Flink's tables: one record a message, its fields in the order of the columns.
 
-A field that is empty is NULL, unless it is text; `null-literal` says what else is.  Fewer fields than columns leave the
-rest NULL; more are an error.  Lists and rows are one field, their elements apart by `array-element-delimiter`.
+A field that is empty is NULL, unless it is text.  `null-literal` says what else is NULL; then an empty field is an
+empty list, or no bytes.  Fewer fields than columns leave the rest NULL; more are an error.  Lists and rows are one
+field, their elements apart by `array-element-delimiter`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tailrace.formats.decode_contract import Decoded, as_text
 from tailrace.formats.decode_fields import any_of, bad, name_in_ddl, value
 from tailrace.formats.decode_flink_json import failed, null_reasons
 from tailrace.formats.encode_scalars import literal
-from tailrace.types.core import TEXT, ArrayOf, Char, ListOf, MapOf, Record, Schema, SqlType, Varchar
+from tailrace.types.core import BYTEA, TEXT, ArrayOf, Char, ListOf, MapOf, Record, Schema, SqlType, Varchar
 
 _END = "\2"
 """Put behind the last field: where it is found says how many there are, and nowhere that there are too many."""
@@ -86,25 +87,24 @@ class FlinkCsvDecoder:
         """A field as text, or as a list or struct of texts; NULL for what stands for NULL."""
         if isinstance(type, ListOf | ArrayOf):
             parts = f"split({x}, {literal(_quoted_pattern(self.array_delimiter))})"
-            each = f"transform({parts}, p -> {self._text('p', type.element)})"
-            return f"CASE WHEN {self._is_there(x)} THEN {each} END"
+            each = f"transform(filter({parts}, p -> {x} <> ''), p -> {self._text('p', type.element)})"
+            return f"CASE WHEN {self._text(x, type)} IS NOT NULL THEN {each} END"
         if isinstance(type, Record):
             parts = f"split({x}, {literal(_quoted_pattern(self.array_delimiter))})"
             inside = ", ".join(
                 f"{self._text(f'get({parts}, {i})', f.type)} AS {name_in_ddl(f.name)}"
                 for i, f in enumerate(type.fields)
             )
-            return f"CASE WHEN {self._is_there(x)} THEN struct({inside}) END"
+            return f"CASE WHEN {self._text(x, type)} IS NOT NULL THEN struct({inside}) END"
         return self._text(x, type)
 
-    def _is_there(self, x: str) -> str:
-        """A list or row is: neither empty nor NULL."""
-        return f"{x} NOT IN ('', {literal(self.null_literal or '')})"
-
     def _text(self, x: str, type: SqlType) -> str:
+        """NULL if it stands for NULL."""
+        is_text = type == TEXT or isinstance(type, Varchar | Char)
+        told_apart = self.null_literal is not None and (type == BYTEA or isinstance(type, ListOf | ArrayOf))
         if self.null_literal is not None:
             x = f"nullif({x}, {literal(self.null_literal)})"
-        return x if type == TEXT or isinstance(type, Varchar | Char) else f"nullif({x}, '')"
+        return x if is_text or told_apart else f"nullif({x}, '')"
 
     def _error(self, data: str, count: str, places: Sequence[str]) -> str:
         text = as_text(data)
