@@ -32,6 +32,7 @@ def create(session: EngineSession, statement: CreateTableFromSource) -> Result:
             facts["part"] = _part(source, statement)
         else:
             _check_topic(source, statement)
+            sources.check_patterns(session, statement.ingest)
             facts |= {name: source.facts[name] for name in ("start", "topic_id")}
             facts |= avro_sources.schemas(engine, statement.ingest, source.statement.origin.topic)
         return item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))

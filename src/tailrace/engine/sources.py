@@ -8,14 +8,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.engine import avro_sources, connections, generated_sources
+from tailrace.engine import avro_sources, connections, evaluate, generated_sources
 from tailrace.engine.define import Identity, made_with
-from tailrace.errors import NotSupported, SqlError, UnknownColumn
+from tailrace.errors import InvalidOption, NotSupported, SqlError, UnknownColumn
 from tailrace.formats.decode_bytes import BytesDecoder
 from tailrace.formats.decode_contract import Decoder
 from tailrace.formats.decode_csv import CsvDecoder
 from tailrace.formats.decode_json import JsonDecoder
+from tailrace.formats.decode_regex import RegexDecoder
 from tailrace.formats.decode_text import TextDecoder
+from tailrace.formats.inline_errors import InlineErrors
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sources.kafka import KafkaSource
 from tailrace.sources.kafka_debezium import laid_out
@@ -36,12 +38,14 @@ from tailrace.sources.kafka_definition import (
 from tailrace.sources.kafka_offsets import LatestOffsets
 from tailrace.sources.kafka_start import resolve_start, start_of, validate_topic
 from tailrace.sources.kafka_upsert import UpsertSource
+from tailrace.sql.names import QueryText
+from tailrace.sql.unparse import quote_literal
 from tailrace.statements import formats, ingest
 from tailrace.statements.contract import Result
 from tailrace.statements.ingest import EnvelopeKind
 from tailrace.statements.sources.kafka import KafkaOrigin
 from tailrace.statements.sources.load_generator import LoadGeneratorOrigin
-from tailrace.types.core import Schema
+from tailrace.types.core import BOOLEAN, Schema
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -93,6 +97,7 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
     def define(identity: Identity) -> Item:
         origin = _kafka(statement)
         connection = connections.kafka(engine, session.resolve(origin.connection, "connection"))
+        check_patterns(session, statement.ingest)
         topic = validate_topic(connection, origin.topic)
         start = resolve_start(connection, topic, start_of(origin.start_offset or None, origin.start_timestamp))
         facts = {"start": {str(p): o for p, o in start.items()}, "topic_id": topic.id}
@@ -189,9 +194,9 @@ def definition_of(
 ) -> KafkaSourceDefinition:
     origin, clauses = _kafka(statement), statement.ingest
     if clauses.formats is None:
-        hint = "Add FORMAT JSON, AVRO, TEXT, BYTES or CSV."
+        hint = "Add FORMAT JSON, AVRO, TEXT, BYTES, CSV or REGEX."
         raise SqlError("a relation of a Kafka source needs a FORMAT", hint=hint, sqlstate="42601")
-    if clauses.envelope.kind not in _ENVELOPES or clauses.envelope.error_column is not None:
+    if clauses.envelope.kind not in _ENVELOPES:
         raise NotSupported(f"{clauses.envelope.sql()} not yet supported")
     key_format = avro_sources.format_of(clauses, avro_sources.KEY)
     changes = clauses.envelope.kind is EnvelopeKind.DEBEZIUM
@@ -200,6 +205,8 @@ def definition_of(
         for side, format in ((avro_sources.KEY, key_format), (avro_sources.VALUE, clauses.formats.value))
         if format is not None
     }
+    if clauses.envelope.error_column is not None:
+        decoders[avro_sources.VALUE] = InlineErrors(decoders[avro_sources.VALUE], clauses.envelope.error_column)
     definition = KafkaSourceDefinition(
         id=identity.id,
         name=str(identity.name),
@@ -251,8 +258,37 @@ def _decoder(
             return BytesDecoder()
         case formats.Csv(columns=int() as count, delimiter=delimiter):
             return CsvDecoder.with_columns(count, delimiter)
+        case formats.Csv(position=position):
+            raise NotSupported(
+                "CSV WITH HEADER in Kafka sources not supported",
+                detail="Each message is one record, and none is a header.",
+                hint="Write CSV WITH n COLUMNS, and their names behind the source's: CREATE SOURCE s (a, b) ….",
+                position=position,
+            )
+        case formats.Regex(pattern=pattern):
+            return RegexDecoder.of(pattern)
         case _:
             raise NotSupported(f"{type(format).__name__} format in sources not yet supported")
+
+
+def check_patterns(session: EngineSession, clauses: ingest.Ingest) -> None:
+    """Refuses a REGEX that is none, or has no groups.  Runs one Spark job if there is one."""
+    both = clauses.formats
+    for format in () if both is None else (both.key, both.value):
+        if not isinstance(format, formats.Regex):
+            continue
+        decoder = RegexDecoder.of(format.pattern)
+        if not decoder.names:
+            raise InvalidOption(
+                "the pattern of FORMAT REGEX has no groups",
+                hint="Each group is a column: (?P<name>…) has a name, (…) is called by its place.",
+                position=format.position,
+            )
+        try:
+            evaluate.constant(session, QueryText(f"'' ~ {quote_literal(decoder.pattern)}", 0), BOOLEAN)
+        except SqlError as wrong:
+            wrong.position = format.position
+            raise
 
 
 def _include(item: ingest.Include) -> Include:

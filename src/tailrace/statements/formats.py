@@ -43,6 +43,7 @@ class Csv:
 
     columns: int | tuple[str, ...]
     delimiter: str = ","
+    position: int | None = field(default=None, compare=False)
 
     @property
     def has_header(self) -> bool:
@@ -59,6 +60,7 @@ class Csv:
 @dataclass(frozen=True, slots=True)
 class Regex:
     pattern: str
+    position: int | None = field(default=None, compare=False)
 
     def sql(self, printer: Printer) -> str:
         return f"REGEX {printer.text(self.pattern)}"
@@ -210,6 +212,7 @@ def _protobuf(p: Parser, side: str) -> Format:
 
 def _csv(p: Parser, side: str) -> Format:
     p.expect("WITH")
+    start = p.position
     columns: int | tuple[str, ...]
     if p.accept("HEADER") or p.accept("HEADERS"):
         columns = p.columns() if p.at("(") else ()
@@ -219,7 +222,7 @@ def _csv(p: Parser, side: str) -> Format:
         if columns < 1:
             raise InvalidOption("CSV needs at least one column", position=position)
         p.expect("COLUMNS")
-    return Csv(columns, _delimiter(p))
+    return Csv(columns, _delimiter(p), start)
 
 
 def _delimiter(p: Parser) -> str:
@@ -237,7 +240,7 @@ _WIRE_FORMAT = Option("CONFLUENT WIRE FORMAT", BOOLEAN, doc="Whether each messag
 _RULES: dict[str, Callable[[Parser, str], Format]] = {
     "AVRO": _avro,
     "PROTOBUF": _protobuf,
-    "REGEX": lambda p, side: Regex(p.string()),
+    "REGEX": lambda p, side: Regex(position=p.position, pattern=p.string()),
     "CSV": _csv,
     "JSON": lambda p, side: Json(),
     "TEXT": lambda p, side: Text(),

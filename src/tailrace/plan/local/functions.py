@@ -50,7 +50,10 @@ def matches(text: str, pattern: str, flags: int = 0) -> bool:
         raise NotLocal("regular expression")
     if "$" in pattern and text.endswith("\n"):
         raise NotLocal("regular expression")  # to Python that is almost the end
-    return re.search(pattern, text, flags | re.DOTALL) is not None
+    try:
+        return re.search(pattern, text, flags | re.DOTALL) is not None
+    except re.error:
+        raise NotLocal("regular expression") from None  # Spark says what is wrong with it
 
 
 def _substring(text: str, start: int, length: int | None = None) -> str:
