@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TypeVar
 
 from tailrace.errors import SyntaxFailure
@@ -137,7 +138,10 @@ class Parser:
         for choice in sorted(choices, key=lambda phrase: -len(phrase.split())):
             if self.accept(*choice.split()):
                 return choice
-        raise self.expected(one_of(choices))
+        failure = self.expected(one_of(choices))
+        near = get_close_matches(self.token.word, choices, 1)
+        failure.hint = f"Did you mean {near[0]}?" if near else None
+        raise failure
 
     def expected(self, what: str) -> SyntaxFailure:
         """The error to raise when something else than `what` comes next."""

@@ -75,6 +75,7 @@ def test_the_rows_of_windows_themselves_do_not_wait() -> None:
         ("select * from tumble(table timed, descriptor(ts), size => interval '1' day, «size => 1)", "takes no SIZE"),
         ("select * from hop(table timed, descriptor(ts), interval '2' minute, «interval '3' minute)", "multiple"),
         ("select * from tumble(table timed, descriptor(ts), «n)", "constant interval"),
+        ("select * from table(«session(table timed, descriptor(ts), interval '1' minute))", "SESSION windows not yet"),
     ],
 )
 def test_errors_say_where(text: str, message: str) -> None:

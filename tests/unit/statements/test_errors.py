@@ -245,6 +245,20 @@ def test_syntax_errors_have_their_code(marked: str, message: str) -> None:
     assert error.value.sqlstate == "42601"
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("CREATE SOURCE s FROM LOAD GENERATOR COUNTR", "Did you mean COUNTER?"),
+        ("CREATE SOURCE s FROM LOAD GENERATOR tcph (SCALE FACTOR 1)", "Did you mean TPCH?"),
+        ("CREATE SOURCE s FROM LOAD GENERATOR xyz", None),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_told_its_neighbour(text: str, hint: str | None) -> None:
+    with pytest.raises(SqlError) as caught:
+        parse_statement(text)
+    assert caught.value.hint == hint
+
+
 def test_positions_count_from_the_beginning_of_the_script() -> None:
     with pytest.raises(SqlError) as error:
         parse_statement("DROP frob", offset=50)
