@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.engine import avro_sources, connections, evaluate, generated_sources
+from tailrace.engine import avro_sources, connections, generated_sources
 from tailrace.engine.define import Identity, made_with
 from tailrace.errors import InvalidOption, NotSupported, SqlError, UnknownColumn
 from tailrace.formats.decode_bytes import BytesDecoder
@@ -273,6 +273,8 @@ def _decoder(
 
 def check_patterns(session: EngineSession, clauses: ingest.Ingest) -> None:
     """Refuses a REGEX that is none, or has no groups.  Runs one Spark job if there is one."""
+    from tailrace.engine import evaluate  # queries read sources
+
     both = clauses.formats
     for format in () if both is None else (both.key, both.value):
         if not isinstance(format, formats.Regex):
