@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
@@ -248,6 +249,12 @@ def test_a_key_that_is_told_twice_in_a_tick_is_noticed_also_in_slots(broker, spa
     twice = zset((1, "a", 1), (1, "b", 1), (2, "c", 1), (3, "v3", -1), large=True)
     assert sink.write(Tick(20), twice).broken_key == '{"k":1}'
     assert Counter(each.key for each in told(definition)[ROWS:]) == {b'{"k":1}': 2, b'{"k":2}': 1, b'{"k":3}': 1}
+
+
+def test_a_tick_that_was_thought_to_be_small_is_written_in_slots_if_it_is_not(definition, spark):
+    sink = started(definition, spark, Limits(small_rows=100))
+    assert sink.write(Tick(10), replace(numbers(2_500), rows=3)).slots == 8
+    assert len({each.key for each in told(definition)}) == len(told(definition)) == 2_500
 
 
 @pytest.mark.slow

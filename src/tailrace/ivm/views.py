@@ -33,6 +33,12 @@ _SMALL = {
 }
 
 
+def is_too_much(error: Exception) -> bool:
+    """Spark refused to bring so many rows to the driver: somebody's guess was far too low, as of a join of one row with
+    millions."""
+    return "spark.driver.maxResultSize" in str(error)
+
+
 @lru_cache(maxsize=1000)
 def _struct(schema: str) -> StructType:
     parsed = StructType.fromDDL(schema)  # asks the JVM

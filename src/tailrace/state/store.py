@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
-from tailrace.ivm.views import Views, arrow_schema
+from tailrace.ivm.views import Views, arrow_schema, is_too_much
 from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.lookup import Lookups
@@ -79,7 +81,8 @@ class Store:
         consolidated: bool = True,
         positive: bool = False,
     ) -> Run | None:
-        """Runs one Spark job.  The result as a run, or None if there is no row.  `rows` is an upper guess.
+        """Runs one Spark job; a second one if the guess `rows` was far too low for the driver.  The result as a run, or
+        None if there is no row.
 
         Rows that are not `consolidated` yet will be: few of them here, which saves Spark a shuffle.  `positive`: no
         row takes another one away.
@@ -90,7 +93,13 @@ class Store:
         if not consolidated and not here:
             sql = layout.consolidated(sql)
         if small:
-            run = self._small(sql, layout, lo, hi, consolidated=not here)
+            try:
+                run = self._small(sql, layout, lo, hi, consolidated=not here)
+            except (PySparkException, Py4JError) as error:
+                if not is_too_much(error):
+                    raise
+                sql = layout.consolidated(sql) if here else sql
+                run = self._large(sql, layout, lo, hi, self.work)
         else:
             run = self._large(sql, layout, lo, hi, self.work)
         return None if run is None else replace(run, is_settled=not consolidated, positive=positive)

@@ -23,6 +23,7 @@ from tailrace.plan.walk import has_own_subquery, nodes
 from tailrace.types.core import BEGINNING, BIGINT, BOOLEAN, INTEGER, Column, Tick
 
 _WEIGHT = Column("weight", BIGINT, nullable=False)
+_MANY = 1_000_000
 _PLACE = Column("place", INTEGER, nullable=False)
 
 
@@ -56,7 +57,7 @@ class Linear(Stateless):
             arity=arity,
             sql=f"SELECT {leading(arity)}c{arity} AS weight FROM ({text})",
             placed=_placed(segment, changes),
-            rows=sum(change.rows for change in changes) + 1000 * constants,
+            rows=sum(change.rows for change in changes) + constants * _constant_rows(segment),
             positive=all(change.positive for change in changes),
             is_settled=all(change.is_settled or change.is_empty for change in changes),
         )
@@ -104,6 +105,21 @@ def _without_empty(node: Node, changes: list[ZSet], constants: bool) -> Node:
 
 def _is_nothing(node: Node) -> bool:
     return isinstance(node, Values) and not node.rows
+
+
+def _constant_rows(node: Node) -> int:
+    """A guess of how many rows there are without any input.  What a function makes of one may be any number."""
+    match node:
+        case Values():
+            return len(node.rows)
+        case FlatMap():
+            return _MANY if _constant_rows(node.input) else 0
+        case Filter() | Project():
+            return _constant_rows(node.input)
+        case Union():
+            return sum(map(_constant_rows, node.inputs))
+        case _:
+            return 0
 
 
 def _placed(segment: Node, changes: list[ZSet]) -> Placed | None:
