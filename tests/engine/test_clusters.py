@@ -154,7 +154,8 @@ def test_queries_of_a_cluster_share_the_cores_with_the_ticks_and_not_their_queue
     [(id,)] = ask(connection, "SELECT id FROM mz_clusters WHERE name = 'asking'")
     pools = engine.spark.sparkContext._jsc.sc().getAllPools()
     names = {pools.apply(i).name() for i in range(pools.size())}
-    assert {"ticks", f"cluster {id}"} <= names
+    assert f"cluster {id}" in names
+    assert any(name.startswith("ticks") for name in names)
 
 
 def test_a_query_in_the_loops_thread_leaves_nothing_there(engine: Engine, connection: Connection) -> None:

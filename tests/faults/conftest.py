@@ -32,15 +32,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class PipelineFactory(Protocol):
     """Makes a pipeline with topics and a data directory of its own."""
 
-    def __call__(self, *options: str, sinks: tuple[str, ...] = SINKS) -> Pipeline: ...
+    def __call__(self, *options: str, sinks: tuple[str, ...] = SINKS, apart: bool = False) -> Pipeline: ...
 
 
 @pytest.fixture
 def pipelines(tmp_path: Path, broker: Broker, topic: TopicFactory) -> Iterator[PipelineFactory]:
     with ExitStack() as running:
 
-        def make(*options: str, sinks: tuple[str, ...] = SINKS) -> Pipeline:
+        def make(*options: str, sinks: tuple[str, ...] = SINKS, apart: bool = False) -> Pipeline:
             topics = {name: topic(name, partitions=2) for name in ("orders", *sinks)}
-            return running.enter_context(Pipeline(tmp_path, broker.bootstrap, topics, *options))
+            return running.enter_context(Pipeline(tmp_path, broker.bootstrap, topics, *options, apart=apart))
 
         yield make

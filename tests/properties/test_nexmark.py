@@ -18,7 +18,7 @@ def test_no_query_needs_a_recompute(spark: SparkSession) -> None:
 
 
 def test_every_tick_equals_a_recompute(spark: SparkSession, tmp_path: Path) -> None:
-    world = World(spark, tmp_path, QUERIES, tables=TABLES)
+    world = World(spark, tmp_path, QUERIES, tables=TABLES, clusters=3)
     try:
         live(world, Market(seed=1), days=(4,))
     finally:
@@ -28,7 +28,7 @@ def test_every_tick_equals_a_recompute(spark: SparkSession, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 6))
 def test_every_tick_equals_a_recompute_for_long(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    world = World(spark, tmp_path, QUERIES, tables=TABLES, small_rows=SMALL_ROWS if seed % 2 else 1)
+    world = World(spark, tmp_path, QUERIES, tables=TABLES, small_rows=SMALL_ROWS if seed % 2 else 1, clusters=seed // 2)
     try:
         live(world, Market(seed=seed), days=(1, 4, 1, 3, 1, 8, 1), restarts=(2, 5))
     finally:

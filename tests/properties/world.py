@@ -85,19 +85,26 @@ class World:
         tables: Mapping[str, Sequence[str]] = TABLES,
         small_rows: int = SMALL_ROWS,
         time: int | None = None,
+        clusters: int = 1,
     ) -> None:
+        """Views are dealt out to so many clusters."""
         self._spark = spark
         self._directory = directory
         self._small_rows = small_rows
         self._time = time
+        self._clusters = clusters
         self._rows: dict[str, list[Row]] = {name: [] for name in tables}
         self.history: list[str | dict[str, list[tuple[Row, int]]]] = []  # ticks, and what happened between them
         self.each_tick, self.now_and_then = Subscriber(), Subscriber()
         self.engine = self._opened()
         for name, columns in tables.items():
             self.engine.sql(f"CREATE TABLE {name} ({', '.join(columns)})")
-        for name, query in views.items():
-            self.engine.sql(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+        for number in range(1, clusters):
+            self.engine.sql(f"CREATE CLUSTER c{number} SIZE '1'")
+        places = ["quickstart", *(f"c{number}" for number in range(1, clusters))]
+        for number, (name, query) in enumerate(views.items()):
+            place = places[number % clusters]
+            self.engine.sql(f"CREATE MATERIALIZED VIEW {name} IN CLUSTER {place} AS {query}")
         self.engine.settle()
 
     def _opened(self) -> Engine:
@@ -127,6 +134,8 @@ class World:
         self.history.append(rows)
         deltas = {self._id(name): self._table(name, weighted) for name, weighted in rows.items() if weighted}
         self.engine.loop.change(lambda: deltas)
+        if self._clusters > 1:
+            self.engine.settle()  # none is behind
         self._rest()
 
     def wait(self, milliseconds: int) -> None:

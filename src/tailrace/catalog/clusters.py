@@ -62,6 +62,19 @@ class Clusters:
             raise UnknownObject(f"unknown cluster '{name}'", sqlstate="42704", position=position)
         return found
 
+    def lane(self, name: str | None) -> str:
+        """Where the objects of a cluster are brought from tick to tick: its own lane (ticks/lane.py).
+
+        That of what is in no cluster, and of clusters from before there was CREATE CLUSTER, is the first one's.
+        """
+        cluster = None if name is None else self.find(name)
+        return "u1" if cluster is None else self._database.fact(f"lane {cluster.id}", cluster.id)
+
+    def adopt(self, name: str) -> None:
+        """A cluster that objects were in before there was CREATE CLUSTER."""
+        made = self.create(Cluster(name=name, size="local"))
+        self._database.fact(f"lane {made.id}", "u1")
+
     def create(self, cluster: Cluster) -> Cluster:
         self._refuse_taken(cluster.name)
         with self._database.transaction() as sql:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time as time_
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
 
 _WAIT_SECONDS = 600.0
+_LOOK_SECONDS = 0.01
 
 
 def text_of(engine: Engine, node: Node, t: Tick, time: int | None = None) -> str:
@@ -45,12 +47,37 @@ def text_of(engine: Engine, node: Node, t: Tick, time: int | None = None) -> str
     return render(node, leaf, keep_in(engine.views))
 
 
-def wait_until_filled(engine: Engine, node: Node) -> None:
-    """Until every relation of the query has content.  Raises its error if one stands still."""
+def wait_until_filled(engine: Engine, node: Node, check: Callable[[], None] = lambda: None) -> None:
+    """Until every relation of the query has content.  Raises its error if one stands still, or what `check` does."""
     wanted = [relation for relation in sorted(scans(node)) if not relation.startswith("s")]
     flink_tables.begin(engine, wanted)
-    engine.cluster.wait_until_ready(wanted, _WAIT_SECONDS)
-    for id in wanted:
+    deadline = time_.monotonic() + _WAIT_SECONDS
+    while time_.monotonic() < deadline and not engine.cluster.are_ready(wanted):
+        check()
+        time_.sleep(_LOOK_SECONDS)
+    _refuse_still(engine, wanted)
+
+
+def wait_until_at(engine: Engine, node: Node, t: Tick, check: Callable[[], None] = lambda: None) -> None:
+    """Until every view of the query has come to `t`, which is pinned: a slow cluster may be behind.  Raises the same.
+
+    In the loop's own thread nobody else could bring it there, so that is done here.
+    """
+    wanted, is_mine = scans(node), engine.loop.is_mine
+    if engine.cluster.reach(wanted) < t and is_mine:
+        engine.cluster.catch_up()
+    while engine.cluster.reach(wanted) < t:
+        check()
+        _refuse_still(engine, wanted)
+        if is_mine:
+            raise Unavailable("a materialized view that the statement reads is behind", sqlstate="55000")
+        if engine.loop.has_ended:
+            raise Unavailable("the engine is stopping", sqlstate="57P01")
+        time_.sleep(_LOOK_SECONDS)
+
+
+def _refuse_still(engine: Engine, relations: Iterable[str]) -> None:
+    for id in sorted(relations):
         status = engine.statuses.of(id)
         item = engine.catalog.items.get(id)
         if item is None or item.kind != "materialized view":
@@ -94,14 +121,17 @@ def not_readable(time: int, since: Tick, name: str) -> SqlError:
 
 
 @contextmanager
-def reading(engine: Engine, node: Node, time: int | None = None) -> Iterator[Tick]:
+def reading(
+    engine: Engine, node: Node, time: int | None = None, check: Callable[[], None] = lambda: None
+) -> Iterator[Tick]:
     """The tick to read a query at: the last one, once every relation in it is filled, or the one of an earlier time.
 
-    Runs and views that texts mention inside stay until the end.
+    Runs and views that texts mention inside stay until the end.  `check` raises if nobody wants to wait any more.
     """
-    wait_until_filled(engine, node)
+    wait_until_filled(engine, node, check)
     at = None if time is None else engine.log.at(time)
-    with engine.cluster.pinned(at) as t, engine.views.scratch():
+    with engine.cluster.pinned(at, reads=scans(node)) as t, engine.views.scratch():
+        wait_until_at(engine, node, t, check)
         if time is not None:
             check_readable(engine, node, time, at)
         yield t

@@ -22,13 +22,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from tailrace.catalog.catalog import Catalog
-from tailrace.catalog.clusters import Cluster as SqlCluster
 from tailrace.catalog.clusters import Clusters
 from tailrace.catalog.database import Database, temporary_directory
 from tailrace.catalog.items import Item
 from tailrace.catalog.roles import Role, Roles
 from tailrace.catalog.storage import Storage
-from tailrace.engine import flink_tables
+from tailrace.engine import clusters, flink_tables
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
@@ -101,9 +100,9 @@ class Engine:
             self.catalog = self.catalog.with_item(item)
             self.seen[item.id] = item
             if item.cluster is not None and self.clusters.find(item.cluster) is None:
-                self.clusters.create(SqlCluster(name=item.cluster, size="local"))  # older than CREATE CLUSTER
+                self.clusters.adopt(item.cluster)
             self.running.start(item)
-        self.cluster.dataflow.keep_only(self.cluster.roots())
+        self.cluster.keep_needed()
         recover(self.cluster, tick)
 
     # ── the catalog ──
@@ -124,7 +123,7 @@ class Engine:
             self.catalog = catalog
             self.seen |= {item.id: item for item in items}
         if gone:
-            self.loop.do(lambda: self.running.stop(gone))
+            self._stop(gone)
         for item in items:
             if item.kind in ("source", "table", "materialized view", "sink", "job"):
                 self.loop.do(partial(self.running.start, item))
@@ -134,7 +133,10 @@ class Engine:
         with self.lock:
             self.storage.remove(ids)
             self.catalog = self.catalog.without(ids)
-        self.loop.do(lambda: self.running.stop(ids))
+        self._stop(ids)
+
+    def _stop(self, ids: set[str]) -> None:
+        self.loop.do(lambda: self.running.stop(ids), lanes=self.cluster.lanes.of(ids), hurries=True)
 
     def swap(self, *items: Item) -> None:
         """The same items after an ALTER: all of them change, or none."""
@@ -147,7 +149,8 @@ class Engine:
 
     def pause(self) -> None:
         """Lets what is in clusters without replicas stand still, and the rest go on.  Waits until it has."""
-        self.loop.do(self.running.pause)
+        lanes = self.cluster.lanes.of(clusters.paused(self))
+        self.loop.do(self.running.pause, lanes=lanes, hurries=True)
         self.loop.change(dict)
 
     @property

@@ -22,6 +22,7 @@ from tailrace.state.store import Store
 from tailrace.statements.contract import Result
 from tailrace.statements.sinks.contract import SinkEnvelope
 from tailrace.statements.sinks.kafka import KafkaTarget
+from tailrace.ticks.lane import owner_of
 from tailrace.types.core import TEXT, Column, Schema
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ def plan(session: EngineSession, statement: ExplainPlan) -> Result:
     """No Spark job; nothing is created."""
     node = _node(session, statement)
     items = session.engine.catalog.items
-    text = explain(node, _Annotations(session.engine, node), lambda id: items[id].name.item if id in items else id)
+    cluster = None if statement.name is None else session.resolve(statement.name).cluster
+    annotations = _Annotations(session.engine, node, cluster or session.variables.get("cluster"))
+    text = explain(node, annotations, lambda id: items[id].name.item if id in items else id)
     keys = sorted(sorted(node.schema[i].name for i in key) for key in infer_keys(node))
     shown = ", ".join("(" + ", ".join(key) + ")" for key in keys) or "none"
     return Result(tag="EXPLAIN", columns=COLUMNS, rows=rows_of(COLUMNS, [(f"{text}\nkeys: {shown}",)]))
@@ -80,11 +83,11 @@ def _node(session: EngineSession, statement: ExplainPlan) -> Node:
 class _Annotations:
     """What EXPLAIN writes beside a node: its rule, and the rows of state it holds now."""
 
-    def __init__(self, engine: Engine, node: Node) -> None:
+    def __init__(self, engine: Engine, node: Node, cluster: str) -> None:
         # A dataflow of its own: explaining must not leave operators or traces behind.
         store = Store(views=engine.views, directory=engine.store.directory, traces=dict(engine.store.traces))
         self._living = engine.store.traces
-        dataflow = Dataflow(store, engine.cluster.leaf)
+        dataflow = Dataflow(store, engine.cluster.leaf, owner_of(engine.clusters.lane(cluster)))
         self._rules: dict[Node, str] = {}
         self._note(dataflow.operator(node))
 

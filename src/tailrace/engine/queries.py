@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from tailrace.engine.asking import answers, settled
-from tailrace.engine.contents import check_readable, reading, text_of, wait_until_filled
+from tailrace.engine.contents import check_readable, reading, text_of, wait_until_at, wait_until_filled
 from tailrace.engine.rows import rows_of
 from tailrace.engine.system.registry import rows_now
 from tailrace.plan.bind import BoundQuery
@@ -97,16 +98,23 @@ def _when(session: EngineSession, node: Node, time: int | None) -> Iterator[Tick
     if transaction is None or time is not None or not scans(node):
         if transaction is not None and scans(node):
             session.admit("read")
-        with reading(session.engine, node, time) as t:
+        with reading(session.engine, node, time, _patience(session)) as t:
             yield t
         return
     session.admit("read")
     assert session.transaction is not None
-    wait_until_filled(session.engine, node)
+    check = _patience(session)
+    wait_until_filled(session.engine, node, check)
     t = session.transaction.reads_at()
+    wait_until_at(session.engine, node, t, check)
     check_readable(session.engine, node, t, t)
     with session.engine.views.scratch():
         yield t
+
+
+def _patience(session: EngineSession) -> Callable[[], None]:
+    """Raises when the statement is to end now, by a cancel or its time limit."""
+    return partial(session.check_in_time, session.deadline())
 
 
 def literals(arguments: Arguments) -> list[Literal]:

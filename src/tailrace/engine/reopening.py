@@ -28,7 +28,7 @@ def reopen_users(engine: Engine, id: str) -> None:
             engine.running.reopen(item)
 
     if users:
-        engine.loop.do(reopen)
+        engine.loop.do(reopen, lanes=engine.cluster.lanes.of(item.id for item in users))
 
 
 def _connections_with(engine: Engine, id: str) -> frozenset[str]:

@@ -80,13 +80,16 @@ class Running:
                 assert item.plan is not None
                 reads = tuple(sorted(scans(item.plan)))
                 proven, _ = self.frontiers.get(item.id, (BEGINNING, BEGINNING))
-                self._engine.cluster.maintain(item.id, str(item.name), item.plan, reads, proven)
+                self._engine.cluster.maintain(item.id, str(item.name), item.plan, reads, proven, self._lane(item))
             case "sink":
                 self._start_sink(item)
             case "job":
                 self._start_job(item)
             case _:
                 pass  # connections, secrets and views do not run
+
+    def _lane(self, item: Item) -> str:
+        return self._engine.clusters.lane(item.cluster)
 
     def _start_table(self, item: Item) -> None:
         engine, scan = self._engine, scan_of(item)
@@ -145,7 +148,8 @@ class Running:
             id=item.id,
             name=str(item.name),
             relation=relation.id,
-            root=engine.cluster.dataflow.operator(scan_of(relation)),
+            lane=self._lane(item),
+            root=engine.cluster.operator(scan_of(relation), self._lane(item)),
             sink=sinks.open_sink(engine, item, relation),
             start=Tick(item.facts["start"]),
             kept=kept,
@@ -160,13 +164,15 @@ class Running:
         """A query that is kept up to date, and its delivery."""
         engine = self._engine
         assert item.plan is not None
-        engine.cluster.maintain(item.id, str(item.name), item.plan, tuple(sorted(scans(item.plan))))
+        reads = tuple(sorted(scans(item.plan)))
+        engine.cluster.maintain(item.id, str(item.name), item.plan, reads, lane=self._lane(item))
         kept, written = self.frontiers.get(item.facts["sink"], (BEGINNING, BEGINNING))
         engine.cluster.deliveries[item.facts["sink"]] = Delivery(
             id=item.facts["sink"],
             name=str(item.name),
             relation=item.id,
-            root=engine.cluster.dataflow.operator(scan_of(item)),
+            lane=self._lane(item),
+            root=engine.cluster.operator(scan_of(item), self._lane(item)),
             sink=flink_jobs.open_sink(engine, item),
             kept=kept,
             written=written,

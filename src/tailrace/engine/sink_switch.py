@@ -49,7 +49,8 @@ def switch(session: EngineSession, sink: Item, relation: Name) -> None:
         avro_sinks.check_compatible(definition)
     wait_until_filled(engine, scan_of(new))
     deadline = session.deadline()
-    while not engine.loop.do(lambda: _attempt(engine, sink, after, new)):
+    lanes = engine.cluster.lanes.of([sink.id])
+    while not engine.loop.do(lambda: _attempt(engine, sink, after, new), lanes=lanes):
         session.check_in_time(deadline)
         time.sleep(_LOOK_SECONDS)
 
@@ -96,5 +97,5 @@ def _attempt(engine: Engine, before: Item, after: Item, new: Item) -> bool:
         crash_point("sink.before_switch")
         engine.swap(after)
         crash_point("sink.switched")
-    delivery.switch(new.id, cluster.dataflow.operator(scan_of(new)), sinks.open_sink(engine, after, new))
+    delivery.switch(new.id, cluster.operator(scan_of(new), delivery.lane), sinks.open_sink(engine, after, new))
     return True

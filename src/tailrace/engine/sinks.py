@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import Item
@@ -113,7 +114,8 @@ def alter(session: EngineSession, sink: Item, statement: CreateSink) -> None:
     """The same sink with another interval: what waits for the old one to pass is written at once."""
     engine = session.engine
     engine.swap(replace(sink, statement=statement, create_sql=statement.create_sql(session.printer())))
-    engine.loop.do(lambda: engine.cluster.deliveries[sink.id].begin_interval(statement.commit_interval))
+    work = partial(engine.cluster.deliveries[sink.id].begin_interval, statement.commit_interval)
+    engine.loop.do(work, lanes=engine.cluster.lanes.of([sink.id]))
 
 
 def open_sink(engine: Engine, sink: Item, relation: Item) -> Sink:

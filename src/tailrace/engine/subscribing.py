@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -152,7 +153,11 @@ class SubscribeRows:
         engine, shape, snapshot = self.session.engine, self.output.shape, self.statement.snapshot
         system = [id for id in scans(self.node) if id.startswith("s")]
         if not system:
-            return Subscription.open(engine, self.node, snapshot=snapshot, time=as_of, shape=shape)
+            lane = engine.clusters.lane(self.session.variables.get("cluster"))
+            check = partial(self.session.check_in_time, self.session.deadline())
+            return Subscription.open(
+                engine, self.node, snapshot=snapshot, time=as_of, shape=shape, lane=lane, check=check
+            )
         if as_of is not None:
             raise not_readable(as_of, engine.cluster.settled, str(engine.catalog.items[system[0]].name))
         return Polled(self.session, self.node, shape, snapshot)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailrace.engine.contents import not_readable, wait_until_filled
+from tailrace.engine.contents import not_readable, wait_until_at, wait_until_filled
 from tailrace.errors import SqlError
 from tailrace.ivm.dataflow import traces
 from tailrace.ivm.operator import Operator
@@ -25,9 +25,10 @@ from tailrace.ivm.zset import ZSet
 from tailrace.plan.nodes import Node
 from tailrace.plan.walk import scans
 from tailrace.sinks.contract import Progress, Written
-from tailrace.state.store import Work
+from tailrace.state.store import Store
 from tailrace.ticks.cluster import explain
 from tailrace.ticks.deliver import Delivery
+from tailrace.ticks.lane import FIRST
 from tailrace.types.core import BEGINNING, Tick
 
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ class Change:
 class QueueSink:
     """Sink of one subscription; runs one Spark job for each tick that changes something."""
 
-    def __init__(self, views: Views, work: Work, shape: Shape) -> None:
+    def __init__(self, views: Views, store: Store, shape: Shape) -> None:
         self._views = views
-        self._work = work
+        self._store = store
         self._shape = shape
         self.waiting: queue.Queue[Change | None] = queue.Queue(_MAX_TICKS)
         self.bytes = 0
@@ -69,7 +70,7 @@ class QueueSink:
         return Progress(tick=None)
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
-        self._work.jobs += 1
+        self._store.work.jobs += 1
         rows = self._views.small.sql(self._shape(delta)).toArrow()
         if rows.num_rows and not self.overflowed:
             self._offer(Change(tick=tick, rows=rows))
@@ -122,29 +123,42 @@ class Subscription:
         snapshot: bool = True,
         time: int | None = None,
         shape: Shape = as_it_is,
+        lane: str = FIRST,
+        check: Callable[[], None] = lambda: None,
     ) -> Subscription:
-        """`time`: the past that it begins at, at most what is settled.  Raises if that is forgotten."""
-        wait_until_filled(engine, plan)
-        sink = QueueSink(engine.views, engine.store.work, shape)
+        """`time`: the past that it begins at, at most what is settled.  Raises if that is forgotten, or what `check`
+        does while it waits."""
+        sink = QueueSink(engine.views, engine.store, shape)
         id = f"q{next(Subscription._numbers)}"
         held = ExitStack()
+        over = tuple(sorted(scans(plan)))
 
         def start() -> tuple[Delivery, Tick, int]:
             cluster = engine.cluster
-            at = cluster.done if time is None else engine.log.at(time)
-            root = cluster.dataflow.operator(plan)
+            now = cluster.reach(over)
+            at = now if time is None else engine.log.at(time)
+            root = cluster.operator(plan, lane)
             try:
                 begin = _checked(engine, plan, root, time, at)
-                _bring_up(engine, root, begin)
+                _bring_up(engine, root, begin, now)
             except Exception as error:
-                cluster.dataflow.keep_only(cluster.roots())
+                cluster.keep_needed()
                 raise explain(error) from error
-            held.enter_context(cluster.pinned(begin))
-            delivery = Delivery(id=id, name=id, relation="", root=root, sink=sink, start=cluster.done, advances=True)
+            held.enter_context(cluster.pinned(begin, reads=over))
+            delivery = Delivery(
+                id=id, name=id, relation="", over=over, root=root, sink=sink, start=now, lane=lane, advances=True
+            )
             cluster.deliveries[id] = delivery
-            return delivery, begin, cluster.settled if time is None else time
+            known = cluster.settled if now == cluster.done else now
+            return delivery, begin, known if time is None else time
 
-        delivery, begin, opened_at = engine.loop.do(start)
+        wait_until_filled(engine, plan, check)
+        with ExitStack() as waiting:
+            wanted = None if time is None else engine.log.at(time)
+            if wanted is not None:
+                waiting.enter_context(engine.cluster.pinned(wanted, reads=over))
+                wait_until_at(engine, plan, wanted, check)
+            delivery, begin, opened_at = engine.loop.do(start, lanes=frozenset({lane}))
         past = _past(engine, delivery, begin, opened_at, shape, snapshot=snapshot)
         return Subscription(engine, plan, delivery, sink, past, opened_at, held)
 
@@ -200,7 +214,7 @@ class Subscription:
         self.held.close()
         engine, id = self.engine, self.delivery.id
         if id in engine.cluster.deliveries and not engine.loop.has_ended:
-            engine.loop.do(lambda: engine.cluster.drop({id}))
+            engine.loop.leave(lambda: engine.cluster.drop({id}), lanes=frozenset({self.delivery.lane}))
 
 
 def _checked(engine: Engine, plan: Node, root: Operator, time: int | None, at: Tick | None) -> Tick:
@@ -212,13 +226,18 @@ def _checked(engine: Engine, plan: Node, root: Operator, time: int | None, at: T
     return BEGINNING if at is None else at
 
 
-def _bring_up(engine: Engine, root: Operator, begin: Tick) -> None:
-    """The query's own state to the last tick, through every tick since `begin`.  May run Spark jobs."""
+def _bring_up(engine: Engine, root: Operator, begin: Tick, now: Tick) -> None:
+    """The query's own state to `now`, through every tick since `begin`.  May run Spark jobs."""
     with engine.views.scratch():
         root.advance(begin)
-        for t in engine.log.after(begin):
-            if t <= engine.cluster.done:
-                root.advance(t)
+        for t in _ticks(engine, root, begin, now):
+            root.advance(t)
+
+
+def _ticks(engine: Engine, root: Operator, begin: Tick, until: Tick) -> list[Tick]:
+    """The ticks of the past that can be told apart: a view that was behind has done several in one step."""
+    logged = [t for t in engine.log.after(begin) if t <= until]
+    return [t for t in logged if all(trace.knows(t) for trace in traces(root) if trace.upper >= t)]
 
 
 def _past(
@@ -229,7 +248,7 @@ def _past(
         rows = _read(engine, delivery.root, [(BEGINNING, begin)], shape)
         if rows.num_rows:
             yield Change(tick=Tick(time), rows=rows.drop_columns("tick"))
-    ticks = [t for t in engine.log.after(begin) if t <= delivery.start]
+    ticks = _ticks(engine, delivery.root, begin, delivery.start)
     for first in range(0, len(ticks), _TOGETHER):
         some = ticks[first : first + _TOGETHER]
         before = [begin, *ticks][first : first + len(some)]

@@ -16,8 +16,10 @@ from tailrace.state.trace import Trace
 class Dataflow:
     """Grows with every plan asked for; `keep_only` takes away what no root needs."""
 
-    def __init__(self, store: Store, leaf: Callable[[Scan], Operator]) -> None:
+    def __init__(self, store: Store, leaf: Callable[[Scan], Operator], owner: str = "") -> None:
+        """`owner`: of the traces."""
         self._store = store
+        self._owner = owner
         self._leaf = leaf
         self._operators: dict[Node, Operator] = {}
         self._timed: dict[Node, Timed] = {}
@@ -30,7 +32,8 @@ class Dataflow:
             if isinstance(node, Scan):
                 found = self._leaf(node)
             else:
-                found = choose(node, self._store, self.operator, self.arranged)
+                with self._store.owned_by(self._owner):
+                    found = choose(node, self._store, self.operator, self.arranged)
             self._operators[node] = found
             if isinstance(found, Timed):
                 self._timed[node] = found
@@ -39,7 +42,8 @@ class Dataflow:
     def arranged(self, node: Node, key: tuple[Expression, ...]) -> Arranged:
         found = self._arranged.get((node, key))
         if found is None:
-            found = self._arranged[node, key] = arrange(self._store, self.operator(node), key)
+            with self._store.owned_by(self._owner):
+                found = self._arranged[node, key] = arrange(self._store, self.operator(node), key)
         return found
 
     def timed(self) -> list[Timed]:

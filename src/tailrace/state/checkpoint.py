@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from tailrace.state.layout import Layout
 from tailrace.state.run import Run, remove
 from tailrace.state.store import Store
-from tailrace.state.trace import Trace
+from tailrace.state.trace import Frozen, Trace
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import BEGINNING, Tick
 
@@ -28,15 +28,19 @@ Frontiers: TypeAlias = Mapping[str, tuple[Tick, Tick]]
 when it is read: twice the tick up to which all of it could be computed."""
 
 
-def write(store: Store, tick: Tick, frontiers: Frontiers) -> None:
-    """Publishes the state of `tick`: on return it survives a crash.  No Spark job."""
-    for trace in store.traces.values():
-        _flush(store, trace)
+def write(store: Store, tick: Tick, frontiers: Frontiers, before: Mapping[str, Frozen] | None = None) -> None:
+    """Publishes the state of `tick`: on return it survives a crash.  No Spark job.
+
+    Traces may know more than that; replaying a tick does nothing to those.  `before`: what traces were before somebody
+    began to append to them, who has not finished.
+    """
+    known = [(trace, (before or {}).get(trace.id) or trace.freeze()) for trace in list(store.traces.values())]
+    traces = {trace.id: _describe(trace.layout, was, _saved(store, trace, was.runs)) for trace, was in known}
     manifest = {
         "format": _FORMAT,
         "tick": tick,
         "frontiers": frontiers,
-        "traces": {trace.id: _describe(trace, store.directory) for trace in store.traces.values()},
+        "traces": traces,
     }
     temporary = store.directory / (_MANIFEST + ".tmp")
     with temporary.open("w") as file:
@@ -68,26 +72,33 @@ def sweep(store: Store) -> None:
     """Removes run files that neither the published manifest nor a living trace names."""
     if store.merging:
         return
-    manifest = _read(store.directory)
-    named = {run["path"] for t in (manifest or {"traces": {}})["traces"].values() for run in t["runs"]}
-    named |= {run.path.name for t in store.traces.values() for run in t.runs if run.path is not None}
-    named |= {run.path.name for run in store.retired() if run.path is not None}
     runs = store.directory / "runs"
-    for path in runs.iterdir() if runs.exists() else ():
+    # In this order: what is written later is not found, and what gets a name later is still among the unnamed.
+    found = list(runs.iterdir()) if runs.exists() else []
+    unnamed = store.unnamed()
+    manifest = _read(store.directory)
+    named = unnamed | {run["path"] for t in (manifest or {"traces": {}})["traces"].values() for run in t["runs"]}
+    named |= {run.path.name for t in list(store.traces.values()) for run in t.runs if run.path is not None}
+    named |= {run.path.name for run in store.retired() if run.path is not None}
+    for path in found:
         if path.name not in named:
             remove(path)
 
 
-def _flush(store: Store, trace: Trace) -> None:
+def _saved(store: Store, trace: Trace, runs: Sequence[Run]) -> list[Run]:
     """Arrow runs written as files.  They stay on the driver too: a file is only for the restart."""
-    for run in trace.runs:
-        if run.table is not None and run.path is None:
+    saved = []
+    for run in runs:
+        if run.path is None:
             spilled = replace(run, path=store.save(run))
             with trace.lock:
                 trace.runs = [spilled if other is run else other for other in trace.runs]
+            run = spilled
+        saved.append(run)
+    return saved
 
 
-def _describe(trace: Trace, directory: Path) -> dict[str, Any]:
+def _describe(of: Layout, was: Frozen, saved: Sequence[Run]) -> dict[str, Any]:
     runs = [
         {
             "lo": r.lo,
@@ -97,11 +108,11 @@ def _describe(trace: Trace, directory: Path) -> dict[str, Any]:
             "settled": r.is_settled,
             "positive": r.positive,
         }
-        for r in trace.runs
-        if r.path
+        for r in saved
+        if r.path is not None
     ]
-    layout = {"row": trace.layout.row, "sums": trace.layout.sums}
-    return {"since": trace.since, "upper": trace.upper, "layout": layout, "runs": runs}
+    layout = {"row": of.row, "sums": of.sums}
+    return {"since": was.since, "upper": was.upper, "layout": layout, "runs": runs}
 
 
 def _restore(store: Store, id: str, description: dict[str, Any]) -> Trace:

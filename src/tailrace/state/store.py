@@ -42,6 +42,11 @@ class Work:
     planning: float = 0.0  # seconds in which Spark planned what stays on the driver
 
 
+class _Apart(threading.local):
+    work: Work | None = None
+    paths: set[str] | None = None
+
+
 @dataclass(kw_only=True, slots=True)
 class Store:
     """All traces of one engine under `directory`."""
@@ -50,20 +55,63 @@ class Store:
     directory: Path
     small_rows: int = SMALL_ROWS
     traces: dict[str, Trace] = field(default_factory=dict)
-    work: Work = field(default_factory=Work)  # of ticks
+    owner: str = ""  # of the traces that are being opened
+    total: Work = field(default_factory=Work)  # of ticks
     upkeep: Work = field(default_factory=Work)  # beside them
     merging: bool = False  # files that no trace names yet are being written
     _retired: list[Run] = field(default_factory=list)
     _readers: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _apart: _Apart = field(default_factory=_Apart)
+    _unnamed: list[set[str]] = field(default_factory=list)
     lookups: Lookups = field(init=False)
 
     def __post_init__(self) -> None:
         self.lookups = Lookups(self.directory / "lookup")
 
     def trace(self, id: str, layout: Layout) -> Trace:
-        """The trace of this id, new or as the last checkpoint left it."""
-        return self.traces.setdefault(id, Trace(id=id, layout=layout))
+        """The trace of this id, new or as the last checkpoint left it.  Each owner has traces of its own."""
+        id = f"{id}-{self.owner}" if self.owner else id
+        trace = self.traces.setdefault(id, Trace(id=id, layout=layout))
+        trace.owner = self.owner
+        return trace
+
+    @contextmanager
+    def owned_by(self, owner: str) -> Iterator[None]:
+        """Traces that are opened inside are this owner's.  For the tick loop's thread."""
+        outer, self.owner = self.owner, owner
+        try:
+            yield
+        finally:
+            self.owner = outer
+
+    @property
+    def work(self) -> Work:
+        """Of ticks; in a thread that works apart, its own part of it."""
+        return self._apart.work or self.total
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """For a thread beside the tick loop's: what it does inside is counted apart, and files that it has written are
+        not taken for somebody's leavings before their trace names them."""
+        work, paths = Work(), set[str]()
+        with self._lock:
+            self._unnamed.append(paths)
+        self._apart.work, self._apart.paths = work, paths
+        try:
+            yield
+        finally:
+            self._apart.work = self._apart.paths = None
+            with self._lock:
+                self._unnamed = [other for other in self._unnamed if other is not paths]
+                self.total.jobs += work.jobs
+                self.total.rows += work.rows
+                self.total.planning += work.planning
+
+    def unnamed(self) -> set[str]:
+        """Files that threads apart have written or write now."""
+        with self._lock:
+            return {name for paths in self._unnamed for name in tuple(paths)}
 
     def drop(self, id: str) -> None:
         trace = self.traces.pop(id, None)
@@ -230,7 +278,10 @@ class Store:
         return path
 
     def new_path(self) -> Path:
-        return self.directory / "runs" / uuid.uuid4().hex
+        name = uuid.uuid4().hex
+        if self._apart.paths is not None:
+            self._apart.paths.add(name)
+        return self.directory / "runs" / name
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -260,7 +311,7 @@ class Store:
 
     def close(self) -> None:
         """Takes its views out of Spark, which may go on without us."""
-        for trace in self.traces.values():
+        for trace in list(self.traces.values()):
             self._drop_views(trace.runs)
         self._drop_views(self.retired())
         self.lookups.close()

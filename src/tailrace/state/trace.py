@@ -16,11 +16,21 @@ from tailrace.state.run import Run
 from tailrace.types.core import BEGINNING, Tick
 
 
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """What a trace was at some moment."""
+
+    since: Tick
+    upper: Tick
+    runs: tuple[Run, ...]
+
+
 @dataclass(kw_only=True, slots=True, eq=False)
 class Trace:
     """`id` is a function of what the trace holds, so that a restart finds it again.
 
-    `by_time`: the key is no hash but a time, and all times up to `since` are one.
+    `by_time`: the key is no hash but a time, and all times up to `since` are one.  `owner`: the cluster whose lane
+    appends to it (ticks/lane.py); "" for the first one's, and for inputs.
     """
 
     id: str
@@ -29,6 +39,7 @@ class Trace:
     upper: Tick = BEGINNING
     runs: list[Run] = field(default_factory=list)
     by_time: bool = False
+    owner: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def append(self, upper: Tick, run: Run | None) -> None:
@@ -39,6 +50,10 @@ class Trace:
             if run is not None:
                 self.runs = [*self.runs, run]
             self.upper = upper
+
+    def freeze(self) -> Frozen:
+        with self.lock:
+            return Frozen(self.since, self.upper, tuple(self.runs))
 
     def between(self, lo: Tick, hi: Tick) -> ZSet:
         """The change from `lo` to `hi` with all columns of the layout, not consolidated.  Runs no job."""

@@ -6,6 +6,9 @@ status; what depends on it waits with it; everything else goes on.  Next time it
 What a view computes above its state is computed by whoever reads it (ivm/lazy.py).  If nobody does, the rows that
 arrive are computed here and thrown away, to know whether they have values.  If a reader fails, the views it reads are
 asked the same, so that the one at fault says so, and not only its readers.
+
+If there are views and sinks in more than one CLUSTER, each cluster's are brought to t in a lane of their own (lane.py),
+and a lane that takes its time is behind for a while, like an object that failed.
 """
 
 from __future__ import annotations
@@ -14,13 +17,13 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tailrace.errors import DataError, InternalError, SqlError, TailraceError
-from tailrace.ivm.dataflow import Dataflow, traces
+from tailrace.ivm.dataflow import traces
 from tailrace.ivm.lazy import can_fail_when_read
 from tailrace.ivm.operator import Operator, Timed
 from tailrace.plan.data_errors import translate
@@ -29,6 +32,8 @@ from tailrace.sources.contract import Log, Offsets
 from tailrace.state.store import Store, Work
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput, ViewInput
+from tailrace.ticks.lane import FIRST, Lane
+from tailrace.ticks.lanes import Lanes
 from tailrace.ticks.log import TickLog
 from tailrace.ticks.status import Status, Statuses
 from tailrace.types.core import BEGINNING, Tick
@@ -50,6 +55,7 @@ class Maintained:
     root: Operator
     reads: tuple[str, ...]
     is_lazy: bool
+    lane: str = FIRST
     frontier: Tick = BEGINNING
     proven: Tick = BEGINNING
 
@@ -78,12 +84,20 @@ class Cost:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A tick that somebody reads these relations at; any, if `reads` is None."""
+
+    tick: Tick
+    reads: frozenset[str] | None
+
+
 _COSTS_KEPT = 10_000
 
 
 @dataclass(kw_only=True, eq=False)
 class Cluster:
-    """Used by the loop's thread only, but for `frontier` and reads of finished ticks."""
+    """Used by the loop's thread only, but for `frontier`, reads of finished ticks, and what a lane does in a step."""
 
     store: Store
     log: TickLog
@@ -103,11 +117,13 @@ class Cluster:
     known_ends: dict[str, Offsets] = field(default_factory=dict)  # how far each source could be read when last asked
     on_tick: Callable[[Tick], None] = lambda _: None
     wake: Callable[[], None] = lambda: None  # when a target has answered that the loop did not wait for
+    nudge: Callable[[], None] = lambda: None  # when a lane has done its step: it may have to go on
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._pinned: dict[object, Tick] = {}
-        self.dataflow = Dataflow(self.store, self.leaf)
+        self._pinned: dict[object, Pin] = {}
+        self.lanes = Lanes(self)
+        self._stuck_inputs: frozenset[str] = frozenset()
 
     def leaf(self, scan: Scan) -> Operator:
         view = self.maintained.get(scan.relation)
@@ -117,14 +133,23 @@ class Cluster:
 
     # ── objects come and go ──
 
+    def operator(self, plan: Node, lane: str) -> Operator:
+        """What computes `plan` in this lane.  Equal parts of views are one operator, but not across lanes."""
+        return self.lanes.get(lane).dataflow.operator(plan)
+
     def maintain(
-        self, id: str, name: str, plan: Node, reads: tuple[str, ...], proven: Tick = BEGINNING
+        self,
+        id: str,
+        name: str,
+        plan: Node,
+        reads: tuple[str, ...],
+        proven: Tick = BEGINNING,
+        lane: str = FIRST,
     ) -> None:
         """A new materialized view, empty so far; the next tick fills it.  `proven`: from the last checkpoint."""
-        root = self.dataflow.operator(plan)
-        is_lazy = can_fail_when_read(root)
+        root = self.operator(plan, lane)
         self.maintained[id] = Maintained(
-            id=id, name=name, root=root, reads=reads, is_lazy=is_lazy, proven=proven
+            id=id, name=name, root=root, reads=reads, is_lazy=can_fail_when_read(root), lane=lane, proven=proven
         )
         self.statuses.note(id, "starting")
 
@@ -142,11 +167,17 @@ class Cluster:
             self.known_ends.pop(id, None)
             self.retained.pop(id, None)
             self.statuses.forget(id)
-        self.dataflow.keep_only(self.roots())
+        self.keep_needed()
+        self.lanes.close_unused()
+
+    def keep_needed(self) -> None:
+        """Operators that nothing needs any more give their space back."""
+        for lane in self.lanes:
+            lane.dataflow.keep_only(self.roots())
 
     def roots(self) -> list[Operator]:
-        views = [view.root for view in self.maintained.values()]
-        return [*self.inputs.values(), *views, *(delivery.root for delivery in self.deliveries.values())]
+        views = [view.root for view in list(self.maintained.values())]
+        return [*self.inputs.values(), *views, *(delivery.root for delivery in list(self.deliveries.values()))]
 
     # ── readers, from any thread ──
 
@@ -160,28 +191,41 @@ class Cluster:
         return all(trace.knows(t) for trace in traces(self.reader(scan)))
 
     @contextmanager
-    def pinned(self, at: Tick | None = None) -> Iterator[Tick]:
-        """The last finished tick, or this earlier one if it is still known, kept readable until the end."""
+    def pinned(self, at: Tick | None = None, reads: Iterable[str] | None = None) -> Iterator[Tick]:
+        """The last finished tick, or this earlier one if it is still known, kept readable until the end.
+
+        `reads`: the relations that will be read; any, if nothing is said.
+        """
         token = object()
+        needed = None if reads is None else self._needed(reads)
         with self._lock:
-            self._pinned[token] = self.done if at is None else at
+            pin = self._pinned[token] = Pin(self.done if at is None else at, needed)
         try:
             with self.store.reading():
-                yield self._pinned[token]
+                yield pin.tick
         finally:
             with self._lock:
                 del self._pinned[token]
+
+    def _needed(self, relations: Iterable[str]) -> frozenset[str]:
+        """These, and all that they are made of."""
+        found, waiting = set[str](), list(relations)
+        while waiting:
+            id = waiting.pop()
+            if id not in found:
+                found.add(id)
+                view = self.maintained.get(id)
+                waiting += () if view is None else view.reads
+        return frozenset(found)
 
     def still(self, t: Tick) -> Tick:
         """The latest time at which everything is known to be as it was at `t`, a finished tick."""
         latest = self.frontier
         return latest if self.done == t else t  # in this order: a tick that ends in between moves `done` first
 
-    def wait_until_ready(self, relations: list[str], seconds: float) -> None:
-        """Until each relation has been filled for the first time, or stands still and says why."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and not all(self._is_ready(id) for id in relations):
-            time.sleep(0.01)
+    def are_ready(self, relations: Iterable[str]) -> bool:
+        """Each has been filled for the first time, or stands still and says why."""
+        return all(self._is_ready(id) for id in relations)
 
     def _is_ready(self, id: str) -> bool:
         if self.statuses.of(id).status in ("stalled", "paused"):
@@ -192,29 +236,31 @@ class Cluster:
         operator = self.inputs.get(id)
         return isinstance(operator, LogInput) or (operator is not None and operator.trace.upper > BEGINNING)
 
+    def reach(self, relations: Iterable[str]) -> Tick:
+        """How far all of these can be read now; lanes may be behind the last tick."""
+        return min((self.done, *(self.maintained[id].frontier for id in relations if id in self.maintained)))
+
     # ── time ──
 
-    def run(self, t: Tick) -> None:
-        """Everything to `t`.  Runs Spark jobs."""
+    def run(self, t: Tick, *, together: bool = False) -> None:
+        """Everything to `t`, `together` if no lane may be behind at the end.  Runs Spark jobs."""
         started, jobs = time.monotonic(), self.store.work.jobs
         stuck: set[str] = set()
-        read = {id for view in self.maintained.values() for id in view.reads}
-        read |= {delivery.relation for delivery in self.deliveries.values()}
+        self.lanes.take_ends()
         with self.store.views.scratch():
             for id, operator in self.inputs.items():
                 if isinstance(operator, UpsertInput | TableInput):
                     self._guarded(t, id, stuck, (), t, lambda op=operator: op.advance(t))  # type: ignore[misc]
-            for view in self._in_order():
-                work = partial(self._advance, view, t, is_read=view.id in read)
-                self._guarded(t, view.id, stuck, view.reads, min(view.frontier, view.proven), work)
-            self.done = t
-            self.frontier = t
-            for delivery in list(self.deliveries.values()):
-                reads = (delivery.relation,)
-                self._guarded(t, delivery.id, stuck, reads, delivery.frontier, partial(self._deliver, delivery, t))
-        for view in self.maintained.values():
-            if view.id not in stuck:
-                view.proven = t
+            self._stuck_inputs = frozenset(stuck)
+            if self.lanes.are_apart and not together:
+                self.lanes.run(t)
+                self.done = self.frontier = t
+            else:
+                views, deliveries = self.in_order(), list(self.deliveries.values())
+                self._advance_all(t, views, deliveries, stuck)
+                self.done = self.frontier = t
+                self._deliver_all(t, views, deliveries, stuck)
+                self.lanes.are_at(t)
         self.efforts = [
             *self.efforts[-999:],
             Effort(tick=t, jobs=self.store.work.jobs - jobs, seconds=time.monotonic() - started),
@@ -227,12 +273,79 @@ class Cluster:
         """Nothing moved: frontiers advance, no job runs."""
         self.frontier = self.settled = t
 
-    def _advance(self, view: Maintained, t: Tick, *, is_read: bool) -> None:
-        view.root.advance(t)
-        is_behind = BEGINNING < view.proven < self.done or self.statuses.of(view.id).status == "stalled"
-        if is_behind or not is_read:
-            self._prove(view, t)
-        view.frontier = t
+    def catch_up(self) -> None:
+        """Everything to the last tick, however long it takes: for somebody who must read it now, in the loop's thread.
+
+        Runs Spark jobs.
+        """
+        self.lanes.join()
+        stuck = set(self._stuck_inputs)
+        views, deliveries = self.in_order(), list(self.deliveries.values())
+        with self.store.views.scratch():
+            self._advance_all(self.done, views, deliveries, stuck)
+            self._deliver_all(self.done, views, deliveries, stuck)
+        self.lanes.are_at(self.done)
+
+    def step(self, lane: Lane, t: Tick) -> Callable[[], None]:
+        """What brings a lane's objects to `t`, in the lane's thread.  It runs Spark jobs."""
+        views = [view for view in self.in_order() if view.lane == lane.name]
+        deliveries = [each for each in self.deliveries.values() if each.lane == lane.name]
+
+        def work() -> None:
+            stuck = set(self._stuck_inputs)
+            with self.store.apart(), self.store.views.scratch():
+                self._advance_all(t, views, deliveries, stuck, lane)
+                self._deliver_all(t, views, deliveries, stuck, lane)
+
+        return work
+
+    def _advance_all(
+        self,
+        t: Tick,
+        views: Sequence[Maintained],
+        deliveries: Sequence[Delivery],
+        stuck: set[str],
+        lane: Lane | None = None,
+    ) -> None:
+        """Views; which of them are read, and so proven, by others is a matter of the lane."""
+        read = {id for view in views for id in view.reads} | {delivery.relation for delivery in deliveries}
+        for view in views:
+            known = self.done if lane is None else view.frontier
+            work = partial(self._advance, view, t, is_read=view.id in read, known=known)
+            self._guarded(t, view.id, stuck, view.reads, min(view.frontier, view.proven), work, lane)
+
+    def _deliver_all(
+        self,
+        t: Tick,
+        views: Sequence[Maintained],
+        deliveries: Sequence[Delivery],
+        stuck: set[str],
+        lane: Lane | None = None,
+    ) -> None:
+        """After this whoever reads one of the views in the same step has done so."""
+        for each in deliveries:
+            self._guarded(t, each.id, stuck, each.reads, each.frontier, partial(self._deliver, each, t), lane)
+        if lane is not None and lane.is_hurried:
+            return
+        for view in views:
+            if view.id not in stuck:
+                view.proven = view.frontier
+
+    def _advance(self, view: Maintained, t: Tick, *, is_read: bool, known: Tick) -> bool:
+        """To `t`, or as far as what it reads has come.  False: that is where it is already.
+
+        `known`: up to here its readers should have proven it.
+        """
+        limit = self._limit(view.reads, t)
+        if limit < t and limit <= view.frontier:
+            return False
+        is_behind = BEGINNING < view.proven < known or self.statuses.of(view.id).status == "stalled"
+        for stop in (*self._stops(view, limit), limit):
+            view.root.advance(stop)
+            if is_behind or not is_read:
+                self._prove(view, stop)
+            view.frontier = stop
+        return True
 
     def _prove(self, view: Maintained, t: Tick) -> None:
         """Raises if a row that has come since `proven` cannot be computed.  Runs a Spark job if there is one."""
@@ -242,22 +355,43 @@ class Cluster:
         if not change.is_empty:
             self.store.attempt(f"SELECT * FROM ({change.sql}) WHERE weight > 0", change.rows)
 
-    def _blame(self, id: str, t: Tick, stuck: set[str], since: Tick) -> None:
-        """A reader that stood at `since` met a row that cannot be computed.  The view stalls if the row is its own."""
+    def _blame(self, id: str, t: Tick, stuck: set[str], since: Tick, lane: Lane | None) -> None:
+        """A reader that stood at `since` met a row that cannot be computed.  The view stalls if the row is its own.
+
+        A view of another lane has been proven there.
+        """
         view = self.maintained.get(id)
-        if view is None or not view.is_lazy or id in stuck:
+        if view is None or not view.is_lazy or id in stuck or (lane is not None and view.lane != lane.name):
             return
         for read in view.reads:
-            self._blame(read, t, stuck, since)
+            self._blame(read, t, stuck, since, lane)
         proven, view.proven = view.proven, min(since, view.proven)
         try:
-            self._prove(view, t)
+            self._prove(view, min(t, view.frontier))
             view.proven = proven
         except Exception as error:  # noqa: BLE001  as in _guarded
             self._stall(id, stuck, error)
 
+    def _limit(self, reads: Sequence[str], t: Tick) -> Tick:
+        """How far a reader of these can go: another lane may be behind, or an input stands still."""
+        views = [self.maintained[id].frontier for id in reads if id in self.maintained]
+        inputs = [self.inputs[id] for id in reads if id in self.inputs]
+        return min((t, *views, *(each.trace.upper for each in inputs if not isinstance(each, LogInput))))
+
+    def _stops(self, view: Maintained, t: Tick) -> list[Tick]:
+        """Ticks on the way to `t` that somebody will read this view at, who is waiting for that."""
+        if view.frontier == BEGINNING or self.statuses.of(view.id).status == "stalled":
+            return []  # nobody can have read it yet; or what is wrong with it may be right at `t`
+        with self._lock:
+            wanted = {pin.tick for pin in self._pinned.values() if pin.reads is None or view.id in pin.reads}
+        wanted |= {each.frontier for each in list(self.deliveries.values()) if each.relation == view.id}
+        return sorted(each for each in wanted if view.frontier < each < t)
+
     def _deliver(self, delivery: Delivery, t: Tick) -> bool:
         """Always False: it notes the status itself."""
+        t = self._limit(delivery.reads, t)
+        if t < delivery.frontier:
+            return False
         sent = delivery.counts.messages
         if delivery.deliver(t):
             self.statuses.note(delivery.id, "running", hint=delivery.warning)
@@ -265,7 +399,7 @@ class Cluster:
         self.store.work.rows += delivery.counts.messages - sent
         return False
 
-    def _in_order(self) -> list[Maintained]:
+    def in_order(self) -> list[Maintained]:
         """Views after the views they read; ids are given in order of creation, and nothing reads what comes later."""
         return sorted(self.maintained.values(), key=lambda view: int(view.id[1:]))
 
@@ -274,16 +408,19 @@ class Cluster:
         t: Tick,
         id: str,
         stuck: set[str],
-        reads: tuple[str, ...],
+        reads: Sequence[str],
         since: Tick,
         work: Callable[[], bool | None],
+        lane: Lane | None = None,
     ) -> None:
         """Runs `work` for one object, which stands at `since`; its failure is its status, and that of what it reads
         if a row of theirs is at fault, and nobody else's.
 
         If it gives False, there is no telling yet, and the status stays.
         """
-        waiting = [each for each in reads if each in stuck]
+        if lane is not None and lane.is_hurried:
+            return
+        waiting = [each for each in reads if each in stuck or self._is_stuck_elsewhere(each, lane)]
         is_paused = id in self.paused
         if waiting or (is_paused and id not in self.inputs):  # an input only takes notice that time passes
             stuck.add(id)
@@ -296,11 +433,20 @@ class Cluster:
             if work() is not False:
                 self.statuses.note(id, "paused" if is_paused else "running")
         except Exception as error:  # noqa: BLE001  the loop is where any failure becomes a status
+            if lane is not None and lane.is_hurried:
+                stuck.add(id)
+                return  # it did not fail: it was told to end
             if isinstance(explain(error), DataError):
                 for each in reads:
-                    self._blame(each, t, stuck, since)
+                    self._blame(each, t, stuck, since, lane)
             self._stall(id, stuck, error)
         self._note_cost(t, id, spent, time.monotonic() - started)
+
+    def _is_stuck_elsewhere(self, id: str, lane: Lane | None) -> bool:
+        """It is another lane's, and stands still there."""
+        view = self.maintained.get(id)
+        is_elsewhere = view is not None and lane is not None and view.lane != lane.name
+        return is_elsewhere and self.statuses.of(id).status in ("stalled", "paused")
 
     def _let_finish(self, id: str) -> None:
         """What a sink had under way before it stands still."""
@@ -328,7 +474,8 @@ class Cluster:
 
     def due(self) -> Tick | None:
         """When the passing of time alone will change a view next."""
-        return min((due for due in map(self._due, self.dataflow.timed()) if due is not None), default=None)
+        timed = [operator for lane in self.lanes for operator in lane.dataflow.timed()]
+        return min((due for due in map(self._due, timed) if due is not None), default=None)
 
     def _due(self, operator: Timed) -> Tick | None:
         return operator.due(self.done)
@@ -346,6 +493,8 @@ class Cluster:
     def is_delivering(self, t: Tick, before: dict[str, int]) -> bool:
         """Some target is not at `t` yet, and what is under way to it may still succeed: it has not failed since
         `before`, nor been silent for long."""
+        if self.lanes.are_behind(min(t, self.done)):
+            return True
         late = [each for each in self.deliveries.values() if each.is_under_way and each.frontier < t]
         return any(each.failures == before.get(each.id, 0) and not each.is_silent for each in late)
 
@@ -389,7 +538,7 @@ class Cluster:
         frontiers += [trace.upper for root in self.roots() for trace in traces(root)]
         frontiers += [view.proven for view in self.maintained.values() if view.is_lazy and view.proven > BEGINNING]
         with self._lock:
-            frontiers += [*self._pinned.values(), self.done]
+            frontiers += [*(pin.tick for pin in self._pinned.values()), self.done]
         return min(frontiers)
 
 

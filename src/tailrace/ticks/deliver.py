@@ -23,6 +23,7 @@ from tailrace.ivm.operator import Operator
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.contract import PatientSink, Progress, Sink, Written
 from tailrace.ticks.beside import Errand
+from tailrace.ticks.lane import FIRST
 from tailrace.types.core import BEGINNING, Tick
 
 _log = logging.getLogger("tailrace.ticks")
@@ -70,6 +71,8 @@ class Delivery:
     root: Operator
     sink: Sink
     start: Tick = BEGINNING
+    lane: str = FIRST
+    over: tuple[str, ...] = ()  # what a subscription's query reads; it has no relation
     advances: bool = False  # nobody else brings `root` to the tick: a subscription to a query of its own
     kept: Tick = BEGINNING
     written: Tick = BEGINNING
@@ -91,6 +94,10 @@ class Delivery:
     failures: int = 0  # how often it could not be written
     _offered: int = 0  # rows of the change that is being written
     _warned_at: float = float("-inf")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.relation,) if self.relation else self.over
 
     @property
     def is_known(self) -> bool:

@@ -168,7 +168,7 @@ class TableInput:
 class ViewInput:
     """A materialized view read by another object: the operator of its query.
 
-    `frontier` says how far it has come; a view that stands still holds up its readers, who try again.
+    Nobody advances it from here: whoever reads it comes after it, and goes no further than it has come.
     """
 
     node: Scan
@@ -180,7 +180,7 @@ class ViewInput:
         return (self.root,)
 
     def advance(self, t: Tick) -> None:
-        self.root.advance(t)
+        pass
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return self.root.delta(lo, hi)

@@ -1,7 +1,8 @@
-"""The tick loop of one cluster: wait, ask the sources, write the tick log, advance everything, deliver.
+"""The tick loop: wait, ask the sources, write the tick log, advance everything, deliver.
 
-One thread does all of it.  Statements that change something hand the loop a command and wait; so nothing is ever
-changed in the middle of a tick, and a statement that returns has taken effect.
+One thread does all of it, unless there are several clusters: then it has lanes (lanes.py) do the last two.  Statements
+that change something hand the loop a command and wait; so nothing is ever changed in the middle of a tick, and a
+statement that returns has taken effect.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ class Command:
     done: Future[Any] = field(default_factory=Future)
     wants_tick: bool = False
     looks_only: bool = False  # nothing comes or goes by it: no tick is due
+    lanes: frozenset[str] = frozenset()  # it is about objects of these, and has to wait until they are at rest
+    hurries: bool = False  # what they are doing is of no use any more
+    is_patient: bool = True  # whoever asked waits for that, too
 
 
 class Loop:
@@ -67,6 +71,7 @@ class Loop:
         self._thread = threading.Thread(target=self._forever, name="tick-loop", daemon=True)
         self._changes: dict[str, list[pa.Table]] = {}
         self._waiting: list[Future[Any]] = []
+        self._deferred: list[Command] = []
         self._look_at = 0.0
         self._dirty = False  # objects came or went: a tick is due though no input moved
         self.compactor = Compactor(cluster.store)
@@ -75,16 +80,21 @@ class Loop:
         self._checkpointed = cluster.frontier
         self.failure: BaseException | None = None
         cluster.wake = self.wake
+        cluster.nudge = self._nudge
 
     # ── for other threads ──
 
     def start(self) -> None:
         self._thread.start()
 
-    def do(self, work: Callable[[], T]) -> T:
-        """Runs `work` between two ticks and returns its result."""
-        result: T = self._submit(Command(work=work))
+    def do(self, work: Callable[[], T], *, lanes: frozenset[str] = frozenset(), hurries: bool = False) -> T:
+        """Runs `work` between two ticks, and when these lanes are at rest, and returns its result."""
+        result: T = self._submit(Command(work=work, lanes=lanes, hurries=hurries))
         return result
+
+    def leave(self, work: Callable[[], object], *, lanes: frozenset[str]) -> None:
+        """Has `work` done between two ticks; does not wait for lanes that are not at rest."""
+        self._submit(Command(work=work, lanes=lanes, is_patient=False))
 
     def change(self, work: Callable[[], Mapping[str, pa.Table]]) -> Tick:
         """Runs `work` between two ticks; the table changes that it returns are the next tick.  Returns after it."""
@@ -102,6 +112,15 @@ class Loop:
     def wake(self) -> None:
         """A tick is due, though no input moved.  Waits for nothing."""
         self._commands.put(Command(work=lambda: None))
+
+    def _nudge(self) -> None:
+        """A lane has done its step."""
+        self._commands.put(Command(work=lambda: None, looks_only=True))
+
+    @property
+    def is_mine(self) -> bool:
+        """Is this the loop's own thread?"""
+        return threading.current_thread() is self._thread
 
     def wait_for(self, t: Tick, timeout: float) -> bool:
         """Until everything has been advanced to `t`."""
@@ -134,8 +153,10 @@ class Loop:
             self.cluster.store.views.large.sparkContext.setLocalProperty("spark.scheduler.pool", "ticks")
             while not self._stopping.is_set():
                 self._take_commands()
+                self._go_on()
                 if not self._stopping.is_set():
                     self.step()
+            self.cluster.lanes.close()
             self._checkpoint()
         except BaseException as error:  # noqa: BLE001  without its loop the engine is dead: say so to everybody waiting
             self.failure = error
@@ -143,6 +164,7 @@ class Loop:
         finally:
             self._stopping.set()
             self._refuse_waiting()
+            self.cluster.lanes.close()
 
     def _take_commands(self) -> None:
         """Waits for the next look to be due or a command, then takes all that are there."""
@@ -162,15 +184,32 @@ class Loop:
             except queue.Empty:
                 return
 
+    def _go_on(self) -> None:
+        """Lanes at rest: first what was waiting for that, then what they have not done yet."""
+        self.cluster.lanes.take_ends()
+        deferred, self._deferred = self._deferred, []
+        for command in deferred:
+            self._take(command)
+        self.cluster.lanes.go_on()
+
     def _take(self, command: Command) -> None:
+        if self.cluster.lanes.are_busy(command.lanes):
+            self._deferred.append(command)
+            if command.hurries:
+                self.cluster.lanes.hurry(command.lanes)
+            if not command.is_patient and not command.done.done():
+                command.done.set_result(None)
+            return
         try:
             result = command.work()
         except BaseException as error:  # noqa: BLE001  it belongs to whoever asked
-            command.done.set_exception(error)
+            if not command.done.done():
+                command.done.set_exception(error)
             return
         if not command.wants_tick:
             self._dirty |= not command.looks_only
-            command.done.set_result(result)
+            if not command.done.done():
+                command.done.set_result(result)
             return
         for relation, rows in result.items():
             self._changes.setdefault(relation, []).append(rows)
@@ -262,15 +301,16 @@ class Loop:
         self._checkpoint_at = time.monotonic() + self.pace.checkpoint
         if self.cluster.log.last <= self._checkpointed:
             return
-        tick = self.cluster.log.last
-        checkpoint.write(self.cluster.store, tick, self.cluster.frontiers())
-        self._checkpointed = tick
+        self._checkpointed = self.cluster.log.last
+        tick = self.cluster.lanes.checkpointable()
+        checkpoint.write(self.cluster.store, tick, self.cluster.frontiers(), self.cluster.lanes.frozen())
         self.cluster.log.forget(min(tick, self.cluster.forgettable()))
 
     def _refuse_waiting(self) -> None:
         error = Unavailable("the engine has stopped", sqlstate="57P01")
-        for future in self._waiting:
-            future.set_exception(error)
+        for future in (*self._waiting, *(command.done for command in self._deferred)):
+            if not future.done():
+                future.set_exception(error)
         while True:
             try:
                 command = self._commands.get_nowait()

@@ -27,10 +27,10 @@ def recover(cluster: Cluster, checkpoint: Tick) -> None:
         frontiers.append(Tick(cluster.log.last - max(cluster.retained.values())))  # single ticks are still asked for
     replayed = steps(cluster.log.after(checkpoint), frontiers)
     if checkpoint > BEGINNING:
-        cluster.run(checkpoint)  # finds everything there: views can be read, whether or not ticks follow
+        cluster.run(checkpoint, together=True)  # finds everything there: views can be read, whether or not ticks follow
     for t in replayed:
         _log.info("replaying tick=%d", t)
-        cluster.run(t)
+        cluster.run(t, together=True)
 
 
 def _ask_all(cluster: Cluster) -> None:

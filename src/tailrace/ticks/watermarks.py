@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import json
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -51,7 +52,7 @@ class Mark:
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Watermarks:
-    """`expression`: Spark text over c0 …, the milliseconds that a row says.  Used by the tick loop's thread."""
+    """`expression`: Spark text over c0 …, the milliseconds that a row says.  Lanes may share it."""
 
     source: str
     read: Placed
@@ -63,6 +64,7 @@ class Watermarks:
     store: Store
     _marks: list[Mark] = field(default_factory=list)
     _upper: Tick = BEGINNING
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._marks = [Mark.parsed(t, text) for t, text in self.log.watermarks(self.source)]
@@ -70,8 +72,11 @@ class Watermarks:
 
     def advance(self, t: Tick) -> None:
         """Brings what is known to `t`.  Runs a Spark job for each tick that brought rows."""
-        if self._upper >= t:
-            return
+        with self._lock:
+            if self._upper < t:
+                self._advance(t)
+
+    def _advance(self, t: Tick) -> None:
         found: list[Mark] = []
         last = self._marks[-1] if self._marks else Mark(BEGINNING, None, self.start, {})
         for tick in self.log.after(self._upper):

@@ -116,6 +116,28 @@ def test_a_checkpoint_brings_everything_back(store: Store) -> None:
     assert content(again, restored, 20, 40) == {("cup", 7): 1}
 
 
+def test_a_checkpoint_takes_a_busy_trace_as_it_was(store: Store) -> None:
+    trace = filled(store)
+    before = {trace.id: trace.freeze()}
+    append(store, trace, 50, ("half", 1, 1))
+    checkpoint.write(store, Tick(40), {}, before)
+    again = Store(views=store.views, directory=store.directory)
+    checkpoint.load(again)
+    assert again.traces["t"].upper == 40
+    assert content(again, again.traces["t"], 0, 40) == {("tea", 4): 1, ("cup", 7): 2}
+
+
+def test_files_of_a_step_that_is_under_way_are_nobodys_leavings(store: Store) -> None:
+    filled(store)
+    with store.apart():
+        path = store.new_path()
+        path.mkdir(parents=True)
+        checkpoint.write(store, Tick(40), {})
+        assert path.exists()
+    checkpoint.write(store, Tick(40), {})
+    assert not path.exists()
+
+
 def test_files_that_no_checkpoint_names_are_removed_at_the_next_start(store: Store) -> None:
     filled(store)
     checkpoint.write(store, Tick(40), {})
