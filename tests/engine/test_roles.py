@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tailrace.engine.engine import Engine
 from tailrace.server import Scram
 from tailrace.server.listener import Server
+from tailrace.testing.broker import Broker
 from tailrace.ticks.loop import Pace
 
 _names = itertools.count(1)
@@ -223,3 +224,82 @@ def test_the_audit_log_says_who_did_what(boss: psycopg.Connection, clerk: tuple[
         ("drop", "table", name, f"a_{name}"),
     ]
     assert "pencil" not in repr(boss.execute("SELECT * FROM mz_audit_events").fetchall())
+
+
+def test_each_privilege_that_a_sink_takes_is_asked_for(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str, broker: Broker
+) -> None:
+    name, connection = clerk
+    boss.execute(f"CREATE CLUSTER at_{table} SIZE '1'".encode())
+    boss.execute(
+        f"CREATE CONNECTION to_{table} TO KAFKA (BROKER '{broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT)".encode()
+    )
+    boss.execute(f"CREATE MATERIALIZED VIEW of_{table} AS SELECT k FROM {table}".encode())
+    sink = (
+        f"CREATE SINK out_{table} IN CLUSTER at_{table} FROM of_{table}"
+        f" INTO KAFKA CONNECTION to_{table} (TOPIC '{table}') FORMAT JSON ENVELOPE DEBEZIUM"
+    )
+    for privilege, missing in (
+        ("CREATE ON SCHEMA public", "SCHEMA"),
+        (f"CREATE ON CLUSTER at_{table}", "CLUSTER"),
+        (f"USAGE ON CONNECTION to_{table}", "CONNECTION"),
+        (f"SELECT ON of_{table}", "MATERIALIZED VIEW"),
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match=f"permission denied for {missing} "):
+            connection.execute(sink.encode())
+        boss.execute(f"GRANT {privilege} TO {name}".encode())
+    connection.execute(sink.encode())
+    boss.execute(f"REVOKE SELECT ON of_{table} FROM {name}".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(sink.replace("out_", "again_").encode())
+    boss.execute(f"DROP CLUSTER at_{table} CASCADE".encode())
+
+
+def test_who_makes_roles_cannot_become_a_superuser(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], connect: Connect
+) -> None:
+    name, connection = clerk
+    boss.execute(f"CREATE ROLE deputy_{name} SUPERUSER LOGIN PASSWORD 'x'".encode())
+    boss.execute(f"GRANT CREATEROLE ON SYSTEM TO {name}".encode())
+    connection.execute(f"CREATE ROLE made_{name} LOGIN PASSWORD 'x'".encode())
+    connection.execute(f"ALTER ROLE made_{name} PASSWORD 'y'".encode())
+    connection.execute(f"GRANT made_{name} TO {name}".encode())
+    for statement in (
+        "ALTER ROLE materialize PASSWORD 'mine'",
+        f"ALTER ROLE deputy_{name} PASSWORD 'mine'",
+        f"ALTER ROLE made_{name} SUPERUSER",
+        f"CREATE ROLE more_{name} SUPERUSER",
+        f"GRANT materialize TO {name}",
+        f"DROP ROLE deputy_{name}",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(statement.encode())
+    assert connect(f"made_{name}", "y").execute("SHOW is_superuser").fetchone() == ("off",)
+    connection.execute(f"DROP ROLE made_{name}".encode())
+    boss.execute(f"DROP ROLE deputy_{name}".encode())
+
+
+def test_grants_on_everything_in_a_schema_and_on_clusters_are_shown_and_hold(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+) -> None:
+    name, connection = clerk
+    boss.execute(f"CREATE VIEW also_{table} AS SELECT k FROM {table}".encode())
+    boss.execute(f"CREATE CLUSTER for_{table} SIZE '1'".encode())
+    boss.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}".encode())
+    count = f"SELECT count(*) FROM also_{table}".encode()
+    assert connection.execute(count).fetchone() == (1,)
+    connection.execute(f"SET cluster = for_{table}".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for CLUSTER"):
+        connection.execute(count)
+    boss.execute(f"GRANT USAGE ON CLUSTER for_{table} TO {name}".encode())
+    assert connection.execute(count).fetchone() == (1,)
+    shown = boss.execute(f"SHOW PRIVILEGES WHERE grantee = '{name}' AND name LIKE '%{table}'".encode()).fetchall()
+    assert sorted(shown, key=str) == sorted(
+        [
+            ("materialize", name, None, None, f"for_{table}", "cluster", "USAGE"),
+            ("materialize", name, "materialize", "public", f"also_{table}", "view", "SELECT"),
+            ("materialize", name, "materialize", "public", table, "table", "SELECT"),
+        ],
+        key=str,
+    )
+    boss.execute(f"DROP CLUSTER for_{table}".encode())

@@ -152,6 +152,11 @@ def paused(engine: Engine) -> frozenset[str]:
 def pool(session: EngineSession) -> str:
     """The scheduler pool that a session's queries run in."""
     cluster = session.engine.clusters.get(session.variables.get("cluster"))
+    if not session.engine.role_store.may(session.role, "USAGE", cluster.key):
+        raise PermissionDenied(
+            f'permission denied for CLUSTER "{cluster.name}"',
+            detail=f"The '{session.user}' role needs USAGE privileges on cluster \"{cluster.name}\".",
+        )
     if cluster.is_paused:
         raise SqlError(
             f'cluster "{cluster.name}" has no replicas available to service request',

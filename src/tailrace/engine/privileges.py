@@ -62,6 +62,12 @@ def require_superuser(session: EngineSession, what: str, privilege: str | None =
     )
 
 
+def require_over(session: EngineSession, name: str, what: str) -> None:
+    """Who may make roles may change them too, but not those that may do everything: that would be to become one."""
+    role = session.engine.role_store.find(name)
+    require_superuser(session, what, None if role is not None and role.superuser else "CREATEROLE")
+
+
 def check_new(session: EngineSession, item: Item) -> None:
     """What CREATE needs: a place to put it, and the use of what it is made of.  A query's relations were asked for
     when it was bound."""

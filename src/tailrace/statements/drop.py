@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tailrace.engine import clusters
 from tailrace.engine.context import Arguments, Session
-from tailrace.engine.privileges import require_superuser
+from tailrace.engine.privileges import require_over
 from tailrace.errors import NotSupported, UnknownObject, WrongObjectType
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
@@ -56,9 +56,9 @@ def execute(statement: Drop, session: Session, arguments: Arguments) -> Result:
 
 
 def _roles(statement: Drop, session: Session) -> Result:
-    require_superuser(session, "drop role", "CREATEROLE")
     store = session.engine.role_store
     for name in statement.names:
+        require_over(session, name.item, "drop role")
         if store.find(name.item) is None and statement.if_exists:
             session.notice(f'role "{name}" does not exist, skipping')
         else:

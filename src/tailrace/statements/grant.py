@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tailrace.catalog.roles import CLUSTER, DATABASE, PRIVILEGES, PUBLIC, SCHEMA, SYSTEM, Grant
 from tailrace.engine.context import Arguments, Session
-from tailrace.engine.privileges import require_owner, require_superuser
+from tailrace.engine.privileges import require_over, require_owner, require_superuser
 from tailrace.errors import SqlError, WrongObjectType
 from tailrace.sql.names import Name
 from tailrace.sql.parser import Parser
@@ -92,8 +92,8 @@ def execute(statement: GrantStatement, session: Session, arguments: Arguments) -
     tag = "GRANT" if statement.grants else "REVOKE"
     store = session.engine.role_store
     if isinstance(statement, Membership):
-        require_superuser(session, "grant role membership", "CREATEROLE")
         for group in statement.groups:
+            require_over(session, group, "grant role membership")
             for member in statement.members:
                 store.join(store.get(group), store.get(member), belongs=statement.grants)
         return Result(tag=tag)

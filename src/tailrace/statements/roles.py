@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tailrace.catalog.roles import Role
 from tailrace.engine.context import Arguments, Session
-from tailrace.engine.privileges import require_superuser
+from tailrace.engine.privileges import require_over, require_superuser
 from tailrace.secret import Secret
 from tailrace.sql.names import ObjectKind
 from tailrace.sql.parser import Parser
@@ -81,8 +81,10 @@ def execute(statement: CreateRole | AlterRole, session: Session, arguments: Argu
     what = "create role" if isinstance(statement, CreateRole) else "alter role"
     flags = statement.attributes.flags
     is_own_password = isinstance(statement, AlterRole) and statement.name == session.user and not flags
-    if not is_own_password:
-        require_superuser(session, what, None if "superuser" in flags else "CREATEROLE")
+    if "superuser" in flags:
+        require_superuser(session, what)
+    elif not is_own_password:
+        require_over(session, statement.name, what)
     roles = session.engine.role_store
     if isinstance(statement, CreateRole):
         if statement.if_not_exists and roles.find(statement.name) is not None:

@@ -14,7 +14,7 @@ from tailrace.types.core import Schema, SqlType
 
 KINDS = (
     *("CLUSTERS", "CLUSTER REPLICAS", "CONNECTIONS", "DATABASES", "INDEXES", "MATERIALIZED VIEWS", "OBJECTS"),
-    *("ROLES", "SCHEMAS", "SECRETS", "SINKS", "SOURCES", "TABLES", "TYPES", "VIEWS"),
+    *("PRIVILEGES", "ROLES", "SCHEMAS", "SECRETS", "SINKS", "SOURCES", "TABLES", "TYPES", "VIEWS"),
 )
 STARTS = tuple(("SHOW", *kind.split()) for kind in KINDS)
 

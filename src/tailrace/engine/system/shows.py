@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import DEFAULT_DATABASE, Item
+from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
+from tailrace.catalog.roles import CLUSTER, DATABASE, SCHEMA, SYSTEM
 from tailrace.engine.system.contract import Rows, SystemTable
 from tailrace.engine.system.identity import SCHEMAS
 from tailrace.engine.system.mz_catalog import connection_type, sink_type, source_type
@@ -39,7 +40,8 @@ _FIXED: dict[str, tuple[str, ...]] = {
     "databases": (DEFAULT_DATABASE,),
     "schemas": tuple(SCHEMAS),
 }
-SHOWN = (*_KINDS, *_FIXED, "roles", "clusters", "cluster replicas")
+_PRIVILEGES = ("grantor", "grantee", "database", "schema", "name", "object_type", "privilege_type")
+SHOWN = (*_KINDS, *_FIXED, "roles", "clusters", "cluster replicas", "privileges")
 """The kinds that can be shown."""
 
 
@@ -48,6 +50,8 @@ def relation_of(kind: str) -> str:
 
 
 def columns_of(kind: str) -> Schema:
+    if kind == "privileges":
+        return tuple(Column(name, TEXT) for name in _PRIVILEGES)
     first = "cluster" if kind == "cluster replicas" else "name"
     names = (first, *_EXTRA.get(kind, ()), "comment")
     return tuple(Column(name, BOOLEAN if name == "ready" else TEXT) for name in names)
@@ -56,6 +60,8 @@ def columns_of(kind: str) -> Schema:
 def rows_of_kind(session: EngineSession, kind: str, cluster: str | None = None) -> list[tuple[str | bool | None, ...]]:
     if kind in ("clusters", "cluster replicas"):
         return list(_replicas(session) if kind == "cluster replicas" else _clusters(session))
+    if kind == "privileges":
+        return list(_privileges(session))
     if kind == "roles":
         return [(role.name, "") for role in session.engine.roles]
     if kind in _FIXED:
@@ -77,6 +83,28 @@ def _replicas(session: EngineSession) -> Iterator[tuple[str | bool | None, ...]]
     for cluster in session.engine.clusters.all():
         for name, size in cluster.replicas:
             yield cluster.name, name, size, True, ""
+
+
+def _privileges(session: EngineSession) -> Iterator[tuple[str | None, ...]]:
+    """What was granted, and by whom: the owner, as far as anybody is told."""
+    store, items = session.engine.role_store, session.engine.catalog.items
+    names = {role.id: role.name for role in store.all()}
+    clusters = {cluster.key: cluster.name for cluster in session.engine.clusters.all()}
+    places: dict[str, tuple[str | None, str | None, str | None, str]] = {
+        SCHEMA: (DEFAULT_DATABASE, None, DEFAULT_SCHEMA, SCHEMA),
+        DATABASE: (None, None, DEFAULT_DATABASE, DATABASE),
+        SYSTEM: (None, None, None, SYSTEM),
+        **{key: (None, None, name, CLUSTER) for key, name in clusters.items()},
+        **{id: (*_full_name(item), item.kind.replace(" ", "-")) for id, item in items.items()},
+    }
+    for grant in store.grants():
+        if grant.on in places:  # or it is no more
+            who = names.get(store.owner(grant.on)), names.get(grant.role, grant.role)
+            yield *who, *places[grant.on], grant.privilege
+
+
+def _full_name(item: Item) -> tuple[str, str, str]:
+    return item.name.database, item.name.schema, item.name.item
 
 
 def _row(item: Item, kind: str, comment: str) -> tuple[str | None, ...]:
