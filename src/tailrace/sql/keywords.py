@@ -1,7 +1,8 @@
 """Words with a meaning of their own.
 
 `KEYWORDS` are shown bare in errors (`found FROM`, but `found identifier "orders"`).  All may be used as names
-except the `RESERVED`, without which `CREATE SINK FROM t` could not be told from a sink called `from`.
+except the `RESERVED`, without which `CREATE SINK FROM t` could not be told from a sink called `from`.  What we make
+anew is not called by a word that PostgreSQL reserves either, unless it is quoted: its queries could not name it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,17 @@ RESERVED = _words(
     """
 )
 
-KEYWORDS = RESERVED | _words(
+RESERVED_BY_POSTGRES = RESERVED | _words(
+    """
+    ANALYSE ANALYZE ANY ARRAY ASYMMETRIC AUTHORIZATION BINARY BOTH CAST COLLATE COLLATION CONCURRENTLY CROSS
+    CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DEFERRABLE DO
+    FREEZE FULL ILIKE INITIALLY INNER IS ISNULL JOIN LATERAL LEADING LEFT LIKE LOCALTIME LOCALTIMESTAMP NATURAL NOTNULL
+    OFFSET OUTER OVERLAPS PLACING RIGHT SESSION_USER SIMILAR SOME SYMMETRIC SYSTEM_USER TABLESAMPLE TRAILING USER
+    VARIADIC VERBOSE
+    """
+)
+
+KEYWORDS = RESERVED_BY_POSTGRES | _words(
     """
     ACCESS ADD ALTER APPEND APPLY ARRAY ASSERT AT AUCTION AUTHORITY AVAILABILITY AVRO AWS BEGIN BETWEEN
     BINARY BROKER BROKERS BY BYTES CASCADE CATALOG CERTIFICATE CHARACTER CLOSE CLUSTER CLUSTERS COLUMNS

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from tailrace.errors import SyntaxFailure
-from tailrace.sql.keywords import RESERVED
+from tailrace.sql.keywords import RESERVED, RESERVED_BY_POSTGRES
 from tailrace.sql.lexer import Kind, Token, scan
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.type_names import parse_type
@@ -170,6 +170,14 @@ class Parser:
                 raise self.expected("identifier")
             parts.append(_checked(self.advance()))
         return Name(tuple(parts), position)
+
+    def new_name(self, what: str) -> Name:
+        """The name of a relation that is to be made."""
+        if self.token.kind is Kind.WORD and self.token.word in RESERVED_BY_POSTGRES:
+            refusal = self.expected(what)
+            refusal.hint = "PostgreSQL reserves this word.  Put it in double quotes to use it as a name."
+            raise refusal
+        return self.name(what)
 
     def string(self, what: str = "literal string") -> str:
         if self.token.kind is not Kind.STRING:

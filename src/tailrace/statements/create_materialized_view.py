@@ -68,7 +68,7 @@ def parse(p: Parser) -> CreateMaterializedView:
     replacement = p.accept("REPLACEMENT")
     p.expect("MATERIALIZED", "VIEW")
     if_not_exists = not or_replace and p.if_not_exists()
-    name = p.name("view name")
+    name = p.new_name("view name")
     columns = p.columns() if p.at("(") else ()
     replacement_for = _target(p) if replacement else None
     cluster = p.in_cluster()

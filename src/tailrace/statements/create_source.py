@@ -59,7 +59,7 @@ class CreateSource:
 def parse(p: Parser) -> CreateSource:
     p.expect("CREATE", "SOURCE")
     if_not_exists = p.if_not_exists()
-    name = p.name("source name")
+    name = p.new_name("source name")
     columns, key = column_list(p)
     cluster = p.in_cluster()
     p.expect("FROM")

@@ -88,13 +88,16 @@ def parse(p: Parser) -> CreateTable | CreateTableFromSource | CreateFlinkTable:
     temporary = p.accept("TEMP") or p.accept("TEMPORARY")
     p.expect("TABLE")
     if_not_exists = p.if_not_exists()
-    name = p.name("table name")
+    before_name = p.mark
+    p.name("table name")
     if create_table_from_source.follows(p):
         p.rewind(mark)
         return create_table_from_source.parse(p)
     if create_flink_table.follows(p):
         p.rewind(mark)
         return create_flink_table.parse(p)
+    p.rewind(before_name)
+    name = p.new_name("table name")
     columns, keys = _body(p)
     options = parse_options(p, WITH_OPTIONS) if p.accept("WITH") else Options()
     return CreateTable(

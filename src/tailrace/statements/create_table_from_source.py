@@ -73,7 +73,7 @@ def follows(p: Parser) -> bool:
 def parse(p: Parser) -> CreateTableFromSource:
     p.expect("CREATE", "TABLE")
     if_not_exists = p.if_not_exists()
-    name = p.name("table name")
+    name = p.new_name("table name")
     columns, key = column_list(p)
     p.expect("FROM", "SOURCE")
     source = p.name("source name")

@@ -44,7 +44,7 @@ def parse(p: Parser) -> CreateView:
     temporary = p.accept("TEMP") or p.accept("TEMPORARY")
     p.expect("VIEW")
     if_not_exists = not or_replace and p.if_not_exists()
-    name = p.name("view name")
+    name = p.new_name("view name")
     columns = p.columns() if p.at("(") else ()
     p.expect("AS")
     return CreateView(
