@@ -28,7 +28,7 @@ if __name__ == "__main__":
         from benchmarks import targets
 
         sys.exit(targets.main(sys.argv[2:]))
-    if sys.argv[1:2] == ["sql"]:  # neither
+    if sys.argv[1:2] == ["sql"]:  # neither: it starts what it asks
         from benchmarks import sql
 
         sys.exit(sql.main(sys.argv[2:]))

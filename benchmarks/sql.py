@@ -1,8 +1,10 @@
 """What a client waits for: a query of the catalog, a look at one row, and the next change of a subscription.
 
-`python -m benchmarks sql [--groups N] [--rounds N]` runs an engine and its server in this process and asks over a
-socket, as psycopg does it.  The lag of a subscription is from the end of the tick to the row in the client's hands.
-Every answer is compared with what was put in.
+`python -m benchmarks sql [--groups N] [--rounds N]` runs `tailrace serve` and a PostgreSQL, each as a process of its own,
+and asks both over a socket, as psycopg does it.  Every answer is compared with what was put in.
+
+A statement that writes is acknowledged when its tick is done, so the lag of a subscription behind the tick is from the
+acknowledgement to the row in the reader's hands.
 """
 
 from __future__ import annotations
@@ -14,17 +16,16 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psycopg
 
 from benchmarks.settings import JVM_HEAP, PARALLELISM, SEED
-from tailrace.engine.engine import Engine
-from tailrace.server.listener import Server
-from tailrace.spark import build_session
-from tailrace.ticks.loop import Pace
+from tailrace.testing.engine_process import EngineProcess
+from tailrace.testing.postgres import Postgres
 
-# What psql sends for `\d`, and for `\d table` first of all.
+# What psql sends for `\d`, and for the columns of `\d t`.
 _LIST = (
     "SELECT n.nspname, c.relname, c.relkind, pg_catalog.pg_get_userbyid(c.relowner) FROM pg_catalog.pg_class c"
     " LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r','p','v','m','S','f','')"
@@ -35,49 +36,57 @@ _COLUMNS = (
     "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull FROM pg_catalog.pg_attribute a"
     " WHERE a.attrelid = 't'::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
 )
+Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks sql", description=__doc__)
     parser.add_argument("--groups", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=300)
     args = parser.parse_args(argv)
-    return measure(args.groups, args.rounds)
+    return 0 if measure(args.groups, args.rounds) else 1
 
 
-def measure(groups: int, rounds: int) -> int:
-    chance = np.random.default_rng(SEED)
-    spark = build_session(f"local[{PARALLELISM}]", JVM_HEAP)
-    with tempfile.TemporaryDirectory() as folder, Engine(spark, Path(folder), pace=Pace(interval=0.02)) as engine:
-        server = Server(host="127.0.0.1", port=0, open_session=engine.open_session)
-        server.start()
-        try:
-            dsn = f"host=127.0.0.1 port={server.port} user=materialize dbname=materialize"
-            with psycopg.connect(dsn, autocommit=True) as client:
-                client.execute("CREATE TABLE t (k int NOT NULL, v bigint)")
-                client.execute("CREATE MATERIALIZED VIEW m AS SELECT k, count(*) AS n, sum(v) AS s FROM t GROUP BY k")
-                client.execute(f"INSERT INTO t SELECT n, n FROM generate_series(1, {groups}) AS n".encode())
-                engine.settle()
-                print(f"{groups:,} groups are there; {rounds:,} rounds of each", flush=True)
-                keys = [int(key) for key in chance.integers(1, groups + 1, rounds)]
-
-                def row_of(key: int) -> bool:
-                    found = client.execute("SELECT s FROM m WHERE k = %s", (key,)).fetchall()
-                    return [int(s) for (s,) in found] == [key]
-
-                right = all(
-                    (
-                        _timed("catalog: all relations", rounds, lambda _: len(client.execute(_LIST).fetchall()) == 2),
-                        _timed("catalog: columns", rounds, lambda _: len(client.execute(_COLUMNS).fetchall()) == 2),
-                        _timed("constant", rounds, lambda _: client.execute("SELECT 1").fetchone() == (1,)),
-                        _timed("one row of a view", rounds, lambda i: row_of(keys[i])),
-                        _follow(engine, dsn, client, groups, rounds),
-                    )
-                )
-        finally:
-            server.stop()
+def measure(groups: int, rounds: int) -> bool:
+    options = ("--master", f"local[{PARALLELISM}]", "--driver-memory", JVM_HEAP, "--tick-interval", "20ms")
+    right = True
+    with Postgres() as postgres, postgres.connect() as client:
+        _fill(client, groups)
+        client.execute("CREATE UNIQUE INDEX ON m (k)")
+        right &= _ask("PostgreSQL", client, groups, rounds)
+    with tempfile.TemporaryDirectory() as folder:
+        engine = EngineProcess(Path(folder) / "data", Path(folder) / "engine.log", *options)
+        with engine:
+            engine.start()
+            with engine.connect() as client:
+                _fill(client, groups)
+                right &= _ask("Tailrace", client, groups, rounds)
+                right &= _follow(engine, client, groups, rounds)
     print(f"answers {'right' if right else 'WRONG'}")
-    return 0 if right else 1
+    return right
+
+
+def _fill(client: Connection, groups: int) -> None:
+    client.execute("CREATE TABLE t (k int NOT NULL, v bigint)")
+    client.execute(f"INSERT INTO t SELECT n, n FROM generate_series(1, {groups}) AS n".encode())
+    client.execute("CREATE MATERIALIZED VIEW m AS SELECT k, count(*) AS n, sum(v) AS s FROM t GROUP BY k")
+
+
+def _ask(system: str, client: Connection, groups: int, rounds: int) -> bool:
+    keys = [int(key) for key in np.random.default_rng(SEED).integers(1, groups + 1, rounds)]
+
+    def row_of(key: int) -> bool:
+        found = client.execute("SELECT s FROM m WHERE k = %s", (key,)).fetchall()
+        return [int(s) for (s,) in found] == [key]
+
+    questions: dict[str, Callable[[int], bool]] = {
+        "catalog: all relations": lambda _: len(client.execute(_LIST).fetchall()) == 2,
+        "catalog: columns": lambda _: len(client.execute(_COLUMNS).fetchall()) == 2,
+        "constant": lambda _: client.execute("SELECT 1").fetchone() == (1,),
+        "one row of a view": lambda i: row_of(keys[i]),
+    }
+    print(f"{system}: {groups:,} groups, {rounds:,} rounds of each", flush=True)
+    return all([_timed(name, rounds, ask) for name, ask in questions.items()])
 
 
 def _timed(name: str, rounds: int, ask: Callable[[int], bool]) -> bool:
@@ -87,39 +96,45 @@ def _timed(name: str, rounds: int, ask: Callable[[int], bool]) -> bool:
         started = time.monotonic()
         right &= ask(i)
         seconds.append(time.monotonic() - started)
-    print(f"{name:<24} {shown(seconds[rounds // 10 :])}", flush=True)
+    print(f"  {name:<32} {shown(seconds[rounds // 10 :])}", flush=True)
     return right
 
 
-def _follow(engine: Engine, dsn: str, writer: psycopg.Connection, groups: int, rounds: int) -> bool:
+def _follow(engine: EngineProcess, writer: Connection, groups: int, rounds: int) -> bool:
     """One row is changed at a time, while another client follows the view."""
-    ended: dict[int, float] = {}
-    engine.cluster.on_tick = lambda t: ended.setdefault(t, time.monotonic())
-    seen: list[tuple[int, float, int]] = []
+    seen: list[tuple[float, int]] = []
     ready = threading.Event()
 
     def read() -> None:
-        with psycopg.connect(dsn) as reader:
+        with engine.connect() as reader:
+            reader.execute("BEGIN")
             reader.execute("DECLARE c CURSOR FOR SUBSCRIBE (SELECT k, n FROM m) WITH (SNAPSHOT = false)")
+            reader.execute("FETCH 1 c WITH (TIMEOUT '0s')")  # the first one begins it
             ready.set()
             while len(seen) < rounds:
                 rows = reader.execute("FETCH 1000 c").fetchall()
                 now = time.monotonic()
-                seen.extend((int(tick), now, k) for tick, diff, k, _ in rows if diff > 0)
+                seen.extend((now, k) for _, diff, k, _ in rows if diff > 0)
 
     reading = threading.Thread(target=read)
     reading.start()
     ready.wait()
-    writes = []
+    begun, acknowledged = [], []
     for i in range(rounds):
-        started = time.monotonic()
+        begun.append(time.monotonic())
         writer.execute("INSERT INTO t VALUES (%s, 0)", (i % groups + 1,))
-        writes.append(time.monotonic() - started)
+        acknowledged.append(time.monotonic())
+        while len(seen) <= i:
+            time.sleep(0.0002)
     reading.join()
-    lags = [max(at - ended[tick], 0.0) for tick, at, _ in seen]
-    print(f"{'one row written':<24} {shown(writes[rounds // 10 :])}")
-    print(f"{'subscribe, after a tick':<24} {shown(lags[rounds // 10 :])}", flush=True)
-    return [k for _, _, k in seen] == [i % groups + 1 for i in range(rounds)]
+    warm = slice(rounds // 10, None)
+    writes = [end - start for start, end in zip(begun, acknowledged, strict=True)]
+    lags = [at - end for (at, _), end in zip(seen, acknowledged, strict=True)]
+    whole = [at - start for (at, _), start in zip(seen, begun, strict=True)]
+    print(f"  {'one row written, its tick done':<32} {shown(writes[warm])}")
+    print(f"  {'subscribe: behind the tick':<32} {shown([max(lag, 0.0) for lag in lags[warm]])}")
+    print(f"  {'subscribe: behind the statement':<32} {shown(whole[warm])}", flush=True)
+    return [k for _, k in seen] == [i % groups + 1 for i in range(rounds)]
 
 
 def shown(seconds: list[float]) -> str:
