@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
+from tailrace.engine import subscription
 from tailrace.engine.engine import Engine
 from tailrace.server.listener import Server
 from tailrace.ticks.loop import Pace
@@ -92,9 +93,10 @@ def test_rows_after_a_time_are_sent_once_and_none_is_missed(connection: Any, wri
         follow(connection, f"SUBSCRIBE {table} WITH (PROGRESS, SNAPSHOT = {snapshot}) {where}")
         assert some(connection, 1)[0][1], "the first row says where it begins"
         writer.execute(f"INSERT INTO {table} VALUES ({100 + round}, 'while it listens')")
+        writer.execute(f"INSERT INTO {table} VALUES ({200 + round}, 'after it')")  # or who would see it come twice?
         pending: list[Row] = []
         deadline = clock.monotonic() + _PATIENCE
-        while 100 + round not in state:
+        while 200 + round not in state:
             assert clock.monotonic() < deadline, state
             for time, progressed, diff, k, v in some(connection, 1):
                 if not progressed:
@@ -109,6 +111,39 @@ def test_rows_after_a_time_are_sent_once_and_none_is_missed(connection: Any, wri
                 pending, progress = [], int(time)
         connection.execute("ROLLBACK")
     assert sorted(state.items()) == sorted(writer.execute(f"SELECT k, v FROM {table}").fetchall())
+
+
+def _forgets_the_past(*_: Any, **__: Any) -> Iterator[subscription.Change]:
+    return iter(())
+
+
+def _tells_nothing(self: subscription.QueueSink, change: subscription.Change) -> None:
+    """A queue that a reader waits at in vain."""
+
+
+def _tells_twice(self: subscription.QueueSink, change: subscription.Change) -> None:
+    for _ in range(2):
+        self.waiting.put_nowait(change)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("where", "name", "instead"),
+    [
+        (subscription, "_past", _forgets_the_past),
+        (subscription.QueueSink, "_offer", _tells_nothing),
+        (subscription.QueueSink, "_offer", _tells_twice),
+    ],
+    ids=["forgets", "is silent", "stutters"],
+)
+def test_it_is_noticed_when_a_subscription(
+    monkeypatch: pytest.MonkeyPatch, connection: Any, writer: Any, table: str, where: Any, name: str, instead: Any
+) -> None:
+    """What the test above proves, it does not prove without the defence; and it ends all the same."""
+    monkeypatch.setattr(where, name, instead)
+    monkeypatch.setitem(globals(), "_PATIENCE", 4.0)
+    with pytest.raises(AssertionError):
+        test_rows_after_a_time_are_sent_once_and_none_is_missed(connection, writer, table)
 
 
 def test_single_ticks_of_the_past_stay_apart(connection: Any, writer: Any, table: str) -> None:
