@@ -67,6 +67,9 @@ class Watermark(Protocol):
     def changes(self, lo: Tick, hi: Tick) -> list[Tick]:
         """The ticks above `lo` up to `hi` at which it changes."""
 
+    def begun(self, reader: str, t: Tick) -> Tick:
+        """Where the first step of a reader ends: at `t` if it begins now.  Durable on return."""
+
     def due(self, t: Tick) -> Tick | None:
         """The first time after `t` at which it may change though nothing comes."""
 

@@ -18,6 +18,9 @@ from tailrace.catalog.database import Database
 from tailrace.sources.contract import Offsets
 from tailrace.types.core import BEGINNING, Tick
 
+READER = "reader "
+"""How the names of those begin whose first step is noted among the watermarks."""
+
 
 class TickLog:
     """Kept in SQLite; positions also in memory, where they are looked up several times in a tick."""
@@ -120,6 +123,7 @@ class TickLog:
         with self._database.transaction() as sql:
             sql.execute("DELETE FROM ticks WHERE t < ?", (before,))
             sql.execute("DELETE FROM table_changes WHERE t < ?", (before,))
+            sql.execute(f"DELETE FROM watermarks WHERE source LIKE '{READER}%' AND t < ?", (before,))
             sql.execute(
                 "DELETE FROM watermarks WHERE t <"
                 " (SELECT max(t) FROM watermarks w WHERE w.source = watermarks.source AND w.t <= ?)",

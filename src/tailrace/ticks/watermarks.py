@@ -18,7 +18,7 @@ from tailrace.ivm.operator import ENDED
 from tailrace.ivm.views import Views
 from tailrace.sources.contract import Offsets
 from tailrace.state.store import Store
-from tailrace.ticks.log import TickLog
+from tailrace.ticks.log import READER, TickLog
 from tailrace.types.core import BEGINNING, Tick
 
 _SMALL_ROWS = 20_000
@@ -79,7 +79,9 @@ class Watermarks:
     def _advance(self, t: Tick) -> None:
         found: list[Mark] = []
         last = self._marks[-1] if self._marks else Mark(BEGINNING, None, self.start, {})
-        for tick in self.log.after(self._upper):
+        # Where nobody has asked for so long that the log has forgotten it, nobody knows those ticks apart.
+        ticks = self.log.after(self._upper) if self._upper >= self.log.first else [t]
+        for tick in ticks:
             if tick > t:
                 break
             mark = self._next(last, tick)
@@ -132,18 +134,23 @@ class Watermarks:
         return self._marks[place].watermark if place >= 0 else None
 
     def changes(self, lo: Tick, hi: Tick) -> list[Tick]:
-        """The ticks above `lo` up to `hi` that change the watermark.
-
-        For a reader that begins, all that is older than the log is one step, which ends with the log's first tick.
-        """
-        first = self.log.first
-        after = max(lo, first) if lo == BEGINNING else lo
-        found = [
+        """The ticks above `lo` up to `hi` that change the watermark."""
+        return [
             mark.t
             for before, mark in zip([None, *self._marks], self._marks, strict=False)
-            if after < mark.t <= hi and mark.watermark != (None if before is None else before.watermark)
+            if lo < mark.t <= hi and mark.watermark != (None if before is None else before.watermark)
         ]
-        return [first, *found] if lo == BEGINNING and first <= hi else found
+
+    def begun(self, reader: str, t: Tick) -> Tick:
+        """Where the first step of a reader ends: at `t`, or where it ended before a crash that took the reader's state.
+
+        A reader whose step the log has forgotten was another one of the same name.
+        """
+        noted = [tick for tick, _ in self.log.watermarks(f"{READER}{reader}") if tick in self.log]
+        if noted:
+            return noted[-1]
+        self.log.note_watermarks(f"{READER}{reader}", [(t, "")])
+        return t
 
     def due(self, t: Tick) -> Tick | None:
         """When the watermark will go on though nothing comes: a partition that holds it back falls idle."""

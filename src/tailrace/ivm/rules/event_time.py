@@ -76,11 +76,15 @@ class EventTimeWindows:
         self.input.advance(t)
         for each in self.watermarks:
             each.advance(t)
-        for step in sorted({t, *(tick for each in self.watermarks for tick in each.changes(upper, t))}):
+        if upper == BEGINNING:
+            self._step(self.watermarks[0].begun(self.closed.id, t))
+        for step in sorted({t, *(tick for each in self.watermarks for tick in each.changes(self.closed.upper, t))}):
             self._step(step)
 
     def _step(self, t: Tick) -> None:
         lo = self.closed.upper
+        if lo >= t:
+            return
         passed, passes = _BEFORE_ALL if lo == BEGINNING else self._at(lo), self._at(t)
         change = self.input.delta(lo, t)
         if change.sql is not None and node_can_fail(self.node):
