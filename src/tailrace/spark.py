@@ -117,12 +117,14 @@ def _jvm_options(scratch: Path) -> list[str]:
 def _start_jvm(conf: SparkConf) -> object:
     """Spark's JVM.
 
-    It reads its standard input, a pipe from us, and exits when that closes: also after a kill -9.
+    It reads its standard input, a pipe from us, and exits when that closes: also after a kill -9.  It has a process
+    group of its own: a signal for ours, as from a terminal or a service manager, is for us to act on while it works.
     """
     reading_end, writing_end = os.pipe()
     threading.Thread(target=_forward_errors, args=(reading_end,), daemon=True).start()
     try:
-        return launch_gateway(conf, {"stderr": writing_end})  # type: ignore[no-untyped-call]
+        options = {"stderr": writing_end, "process_group": 0}
+        return launch_gateway(conf, options)  # type: ignore[no-untyped-call]
     finally:
         os.close(writing_end)
 
