@@ -121,7 +121,7 @@ def test_a_secured_table_is_made_without_looking_at_its_files(engine: Engine) ->
     [(_, shown)] = rows(engine, "SHOW CREATE TABLE Secured")
     assert "test1234" not in shown
     assert 'password=\\"password' not in shown
-    with pytest.raises(SqlError, match=r"cannot open 'properties.ssl.keystore.location'") as caught:
+    with pytest.raises(SqlError, match=r"cannot open 'ssl.keystore.location'") as caught:
         engine.sql("SELECT * FROM Secured")
     assert "test1234" not in str(caught.value)
 

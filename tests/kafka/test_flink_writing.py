@@ -162,6 +162,71 @@ def test_rows_without_a_key_go_where_the_partitioner_says(
     engine.sql("DROP TABLE spread")
 
 
+def test_rows_go_where_a_function_says(
+    engine: Engine, broker: Broker, topic: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what is in the values; what names no such function is refused, one that answers nonsense stops the job."""
+    (tmp_path / "placing.py").write_text(
+        "from tailrace.kafka.partitioner import partitioner\n"
+        "@partitioner\n"
+        "def by_value(keys, values, partitions):\n"
+        "    return [value.count(b'x') % partitions for value in values.to_pylist()]\n"
+        "@partitioner\n"
+        "def nowhere(keys, values, partitions):\n"
+        "    return [partitions] * len(values)\n"
+        "def anything(keys, values, partitions): ...\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    name = topic("placed", partitions=3)
+    more = {"format": "json", "sink.partitioner": "placing:by_value"}
+    engine.sql(f"CREATE TABLE placed (s STRING) {options(broker, name, **more)}")
+    engine.sql("INSERT INTO placed VALUES ('xx'), ('x'), (''), ('xxxxx')")
+    assert {(each.partition, each.value) for each in told(broker, name, 4)} == {
+        (2, b'{"s":"xx"}'),
+        (1, b'{"s":"x"}'),
+        (0, b'{"s":""}'),
+        (2, b'{"s":"xxxxx"}'),
+    }
+    for function, why in (
+        ("placing:anything", "is no partitioner"),
+        ("placing:missing", "cannot find the partitioner"),
+        ("absent:by_value", "cannot find the partitioner"),
+        ("placing:nowhere", "gave no partition of each message"),
+    ):
+        engine.sql("DROP TABLE placed")
+        engine.sql(f"CREATE TABLE placed (s STRING) {options(broker, name, **more | {'sink.partitioner': function})}")
+        with pytest.raises(TailraceError, match=why):
+            engine.sql("INSERT INTO placed VALUES ('x')")
+
+
+@pytest.mark.parametrize(("format", "guarantee"), [("json", "at-least-once"), ("debezium-json", "exactly-once")])
+def test_each_row_says_which_topic_it_goes_to(
+    engine: Engine, broker: Broker, topic: TopicFactory, format: str, guarantee: str
+) -> None:
+    """Of a list or by a pattern; equal rows of two topics stay two; another topic stops the job."""
+    one, two = topic("one", partitions=2), topic("two")
+    sure = {"format": format, "sink.delivery-guarantee": guarantee, "sink.transactional-id-prefix": one}
+    columns = "(n INT, `to` STRING METADATA FROM 'topic')"
+    engine.sql(f"CREATE TABLE routed {columns} {options(broker, f'{one};{two}', **sure)}")
+    engine.sql("CREATE TABLE routes (n int, name text)")
+    constants = f"VALUES (1, '{one}'), (1, '{two}'), (2, '{two}')"
+    engine.sql(f"INSERT INTO routes {constants}")
+    engine.sql(f"INSERT INTO routed {constants if format == 'json' else 'SELECT n, name FROM routes'}")
+    assert [len(told(broker, name, count)) for name, count in ((one, 1), (two, 2))] == [1, 2]
+    assert rows(engine, "SELECT n, `to` FROM routed") == sorted([(1, one), (1, two), (2, two)])
+    by_pattern = sure | {"topic-pattern": f"{one[:-4]}.*", "sink.transactional-id-prefix": two}
+    engine.sql(f"CREATE TABLE matched {columns} {options(broker, **by_pattern)}")
+    engine.sql(f"INSERT INTO matched VALUES (3, '{one}')")
+    assert any(b'"n":3' in (each.value or b"") for each in told(broker, one, 2))
+    for table, wrong in (("routed", "elsewhere"), ("matched", two)):
+        with pytest.raises(TailraceError, match=f"Expected topic to .* but was: {wrong}"):
+            engine.sql(f"INSERT INTO {table} VALUES (4, '{wrong}')")
+    engine.sql(f"CREATE TABLE unrouted (n INT) {options(broker, f'{one};{two}', format='json')}")
+    with pytest.raises(SqlError, match="do not say which topic they go to"):
+        engine.sql("INSERT INTO unrouted VALUES (1)")
+    engine.sql("DROP TABLE routed, matched, unrouted, routes CASCADE")
+
+
 def test_metadata_is_written_where_it_is_declared(engine: Engine, broker: Broker, topic: TopicFactory) -> None:
     name = topic("metadata")
     engine.sql(

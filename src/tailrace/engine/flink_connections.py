@@ -1,4 +1,4 @@
-"""`properties.*` of a Flink table as a Kafka connection.
+"""`properties.*` of a Flink table as a Kafka connection, and the options of its formats as one to a schema registry.
 
 Java's clients take key stores and a login module; librdkafka takes PEM and a name with a password.  A key store is read
 by the JVM that Spark runs in, when the connection is first needed, so CREATE TABLE does not look at files.
@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 
 from tailrace.errors import InvalidOption, NotSupported
+from tailrace.formats.registry import RegistryConnection
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.java_properties import JAVA_ONLY, SHARED
 from tailrace.secret import Secret
+from tailrace.statements.flink.format_options import BASIC_USER_INFO, BEARER_TOKEN, REGISTRY_URL, Format
+from tailrace.statements.flink.options import PROPERTIES
 from tailrace.statements.flink.with_options import MASK
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 NOWHERE = KafkaConnection(id="", name="", brokers=(), security_protocol="PLAINTEXT", progress_topic="")
 """For definitions that only say what a table looks like."""
 
+_NO_REGISTRY = RegistryConnection(name="", url="")
 _LOGIN = re.compile(r"""(username|password)\s*=\s*\\?(["'])((?:\\.|(?!\2).)*?)\\?\2""")
 _PASSWORD_LOGINS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
@@ -60,11 +64,53 @@ def connection(engine: Engine, statement: CreateFlinkTable, id: str) -> KafkaCon
 
 def properties_of(engine: Engine, statement: CreateFlinkTable, id: str) -> dict[str, str]:
     """The client properties, with the values that are not shown."""
-    properties = statement.options.properties()
-    if MASK not in properties.values():
-        return properties
+    return _revealed(engine, statement, id, PROPERTIES)
+
+
+def _revealed(engine: Engine, statement: CreateFlinkTable, id: str, prefix: str) -> dict[str, Any]:
+    """The options whose names begin so, with the values that are not shown."""
+    options = statement.options.behind(prefix)
+    if MASK not in options.values():
+        return options
     hidden: Mapping[str, str] = json.loads(engine.storage.secret(id).reveal())
-    return {n: hidden.get(f"properties.{n}", v) if v == MASK else v for n, v in properties.items()}
+    return {n: hidden.get(f"{prefix}{n}", v) if v == MASK else v for n, v in options.items()}
+
+
+class Registries:
+    """The schema registries that a table's formats name.  `id`: of the table, or None if nobody is to log in."""
+
+    def __init__(self, engine: Engine, statement: CreateFlinkTable, id: str | None) -> None:
+        self._engine, self._statement, self._id = engine, statement, id
+
+    def of_key(self) -> RegistryConnection:
+        return self._of(self._statement.settings.key_format, "key.")
+
+    def of_value(self) -> RegistryConnection:
+        return self._of(self._statement.settings.value_format, self._statement.options.value_prefix)
+
+    def _of(self, format: Format | None, prefix: str) -> RegistryConnection:
+        """May read key stores."""
+        assert format is not None
+        if not format.has_registry:
+            return _NO_REGISTRY
+        url = format.get(REGISTRY_URL)
+        assert url is not None  # or the table would not exist
+        if self._id is None:
+            return RegistryConnection(name=url, url=url)
+        given = _revealed(self._engine, self._statement, self._id, f"{prefix}{format.name}.")
+        name, _, password = given.get(BASIC_USER_INFO.name, "").partition(":")
+        token = given.get(BEARER_TOKEN.name)
+        key, certificate = _key_store(self._engine, given)
+        return RegistryConnection(
+            name=url,
+            url=url,
+            username=Secret(name) if name else None,
+            password=Secret(password) if name else None,
+            token=None if token is None else Secret(token),
+            ssl_key=key,
+            ssl_certificate=certificate,
+            ssl_certificate_authority=_trust_store(self._engine, given),
+        )
 
 
 def _login(properties: Mapping[str, str], mechanism: str | None) -> tuple[Secret | None, Secret | None]:
@@ -93,8 +139,8 @@ def _trust_store(engine: Engine, properties: Mapping[str, str]) -> Secret | None
     if _is_pem(properties, "truststore"):
         return Secret(_file(properties["ssl.truststore.location"]))
     store = _store(engine, properties, "truststore")
-    found = [store.getCertificate(alias) for alias in _aliases(store)]
-    return Secret("".join(_pem("CERTIFICATE", each.getEncoded()) for each in found if each is not None))
+    found = [each for alias in _aliases(store) if (each := store.getCertificate(alias)) is not None]
+    return Secret("".join(_pem("CERTIFICATE", _encoded(engine, "cert.Certificate", each)) for each in found))
 
 
 def _key_store(engine: Engine, properties: Mapping[str, str]) -> tuple[Secret | None, Secret | None]:
@@ -111,8 +157,9 @@ def _key_store(engine: Engine, properties: Mapping[str, str]) -> tuple[Secret | 
     for alias in _aliases(store):
         if store.isKeyEntry(alias):
             key = store.getKey(alias, _characters(engine, password))
-            chain = "".join(_pem("CERTIFICATE", each.getEncoded()) for each in store.getCertificateChain(alias))
-            return Secret(_pem("PRIVATE KEY", key.getEncoded())), Secret(chain)
+            every = (_encoded(engine, "cert.Certificate", each) for each in store.getCertificateChain(alias))
+            chain = "".join(_pem("CERTIFICATE", each) for each in every)
+            return Secret(_pem("PRIVATE KEY", _encoded(engine, "Key", key))), Secret(chain)
     raise InvalidOption(f"'{properties['ssl.keystore.location']}' holds no private key")
 
 
@@ -133,12 +180,26 @@ def _store(engine: Engine, properties: Mapping[str, str], which: str) -> Any:
             stream.close()
     except Py4JError as error:
         cause = str(getattr(error, "java_exception", error)).splitlines()[0]
-        raise InvalidOption(f"cannot open 'properties.ssl.{which}.location' = '{location}'", detail=cause) from None
+        raise InvalidOption(f"cannot open 'ssl.{which}.location' = '{location}'", detail=cause) from None
     return store
 
 
 def _characters(engine: Engine, text: str) -> Any:
-    return engine.spark.sparkContext._jvm.java.lang.String(text).toCharArray()  # type: ignore[union-attr]
+    """A `char[]` of Java's.  A String of Java's would be one of Python's again before it could be asked for its own."""
+    gateway: Any = engine.spark.sparkContext._gateway
+    units = text.encode("utf-16-be")
+    found = gateway.new_array(gateway.jvm.char, len(units) // 2)
+    for place in range(len(found)):
+        found[place] = chr(int.from_bytes(units[2 * place : 2 * place + 2], "big"))
+    return found
+
+
+def _encoded(engine: Engine, kind: str, of: Any) -> bytes:
+    """Asked by way of a class that Java lets everybody see: those of keys and certificates themselves are hidden."""
+    gateway: Any = engine.spark.sparkContext._gateway
+    java = gateway.jvm.java.lang
+    method = java.Class.forName(f"java.security.{kind}").getMethod("getEncoded", gateway.new_array(java.Class, 0))
+    return bytes(method.invoke(of, gateway.new_array(java.Object, 0)))
 
 
 def _aliases(store: Any) -> list[str]:

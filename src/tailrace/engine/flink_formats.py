@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tailrace.engine.flink_connections import Registries
 from tailrace.engine.flink_layout import Laying, metadata_of
 from tailrace.errors import NotSupported, SqlError
 from tailrace.formats.decode_changes import Canal, ChangesDecoder, Debezium, Dialect, Maxwell
@@ -37,7 +38,7 @@ _FRAMES = {
 """An update is written as two messages, as by Flink."""
 
 
-def laying(statement: CreateFlinkTable) -> Laying:
+def laying(statement: CreateFlinkTable, registries: Registries) -> Laying:
     """Which decoders give the table's columns.
 
     Where key and value both have a column it is read from the value; an upsert table's key only from the key.
@@ -48,12 +49,15 @@ def laying(statement: CreateFlinkTable) -> Laying:
     reads_key = settings.key_format is not None and (settings.is_upsert or not settings.value_has_key)
     key: Decoder | None = None
     if reads_key and settings.key_format is not None:
-        key = decoder(settings.key_format, key_schema([columns[name] for name in settings.key], settings.key_prefix))
+        fields = key_schema([columns[name] for name in settings.key], settings.key_prefix)
+        key = decoder(settings.key_format, fields, registries.of_key())
     metadata, format_metadata = metadata_of(statement)
     return Laying(
         key=key,
         key_names=settings.key if key is not None else (),
-        value=decoder(settings.value_format, [columns[name] for name in in_value], format_metadata),
+        value=decoder(
+            settings.value_format, [columns[name] for name in in_value], registries.of_value(), format_metadata
+        ),
         value_names=tuple(in_value),
         format_metadata=format_metadata,
         metadata=metadata,
@@ -65,7 +69,9 @@ def key_schema(columns: Sequence[Column], prefix: str) -> Schema:
     return tuple(Column(column.name.removeprefix(prefix), column.type, column.nullable) for column in columns)
 
 
-def decoder(format: Format, fields: Sequence[Column], metadata: Sequence[str] = ()) -> Decoder:
+def decoder(
+    format: Format, fields: Sequence[Column], registry: RegistryConnection, metadata: Sequence[str] = ()
+) -> Decoder:
     """`metadata`: keys of what the format itself tells of a message, as further columns."""
     schema = tuple(fields)
     match format.name:
@@ -96,9 +102,9 @@ def decoder(format: Format, fields: Sequence[Column], metadata: Sequence[str] = 
         case "avro":
             return avro_decoder(schema, None, legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
         case "avro-confluent":
-            return avro_decoder(schema, _registry(format), legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
+            return avro_decoder(schema, registry, legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
         case "debezium-avro-confluent":
-            return debezium_decoder(schema, _registry(format), legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
+            return debezium_decoder(schema, registry, legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
         case "debezium-json" | "canal-json" | "maxwell-json":
             return ChangesDecoder(
                 _changes(format),
@@ -111,12 +117,6 @@ def decoder(format: Format, fields: Sequence[Column], metadata: Sequence[str] = 
             raise NotSupported(f"format '{format.name}' of Kafka tables not yet supported")
 
 
-def _registry(format: Format) -> RegistryConnection:
-    url = format.get(options.REGISTRY_URL)
-    assert url is not None  # or the table would not exist
-    return RegistryConnection(name=url, url=url)
-
-
 def _changes(format: Format) -> Dialect:
     match format.name:
         case "debezium-json":
@@ -127,20 +127,26 @@ def _changes(format: Format) -> Dialect:
             return Maxwell()
 
 
-def key_encoder(statement: CreateFlinkTable) -> Encoder:
+def key_encoder(statement: CreateFlinkTable, registries: Registries) -> Encoder:
     settings = statement.settings
     if settings.key_format is None:
-        return encoder(settings.value_format)  # nobody asks it
+        return encoder(settings.value_format, registries.of_value())  # nobody asks it
     columns = [_column(statement, name) for name in settings.key]
-    inner = encoder(settings.key_format, f"{settings.topics[0]}-key")
+    inner = encoder(settings.key_format, registries.of_key(), f"{_first_topic(statement)}-key")
     return SelectedEncoder(inner, key_schema(columns, settings.key_prefix), settings.key)
 
 
-def value_encoder(statement: CreateFlinkTable) -> Encoder:
+def value_encoder(statement: CreateFlinkTable, registries: Registries) -> Encoder:
     settings = statement.settings
     names = [c.name for c in statement.physical if settings.value_has_key or c.name not in settings.key]
     columns = tuple(_column(statement, name) for name in names)
-    return SelectedEncoder(encoder(settings.value_format, f"{settings.topics[0]}-value"), columns, tuple(names))
+    inner = encoder(settings.value_format, registries.of_value(), f"{_first_topic(statement)}-value")
+    return SelectedEncoder(inner, columns, tuple(names))
+
+
+def _first_topic(statement: CreateFlinkTable) -> str:
+    settings = statement.settings
+    return settings.topics[0] if settings.topics else settings.pattern or ""
 
 
 def _column(statement: CreateFlinkTable, name: str) -> Column:
@@ -149,14 +155,14 @@ def _column(statement: CreateFlinkTable, name: str) -> Column:
     return Column(name, column.type, not column.not_null)
 
 
-def encoder(format: Format, subject: str = "") -> Encoder:
+def encoder(format: Format, registry: RegistryConnection, subject: str = "") -> Encoder:
     """`subject`: what a schema registry is to know the schema by, if the table does not say."""
     match format.name:
         case "avro":
             return bare_encoder(legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS))
         case "avro-confluent" | "debezium-avro-confluent":
             return framed_encoder(
-                _registry(format),
+                registry,
                 format.get(options.REGISTRY_SUBJECT) or subject,
                 legacy=format.value(options.AVRO_LEGACY_TIMESTAMPS),
                 changes=format.is_changelog,

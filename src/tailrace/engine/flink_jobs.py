@@ -17,6 +17,7 @@ from tailrace.engine.define import Identity
 from tailrace.engine.flink_layout import MESSAGE_METADATA
 from tailrace.engine.rows import rows_of
 from tailrace.errors import NotSupported, SqlError, Unavailable, UnknownColumn, UnknownObject
+from tailrace.kafka.partitioner import load_partitioner
 from tailrace.plan.append_only import is_append_only
 from tailrace.plan.bind import assign
 from tailrace.plan.expressions import Expression, Literal, Ref
@@ -27,7 +28,7 @@ from tailrace.sinks.contract import Sink
 from tailrace.sinks.envelope import APPEND, CHANGELOG, UPSERT
 from tailrace.sinks.kafka import KafkaSink
 from tailrace.sinks.kafka_definition import AT_LEAST_ONCE, EXACTLY_ONCE, KafkaSinkDefinition
-from tailrace.sinks.kafka_outlet import FIXED, MURMUR2, ROUND_ROBIN
+from tailrace.sinks.kafka_outlet import FIXED, MURMUR2, ROUND_ROBIN, Routes
 from tailrace.sql.names import QueryText
 from tailrace.statements.contract import Result
 from tailrace.testing import defences
@@ -67,6 +68,8 @@ def start(session: EngineSession, statements: Sequence[Insert], *, name: str | N
     for statement in statements:
         table = session.resolve(statement.table, "table")
         privileges.require(session, "INSERT", table)
+        if ":" in table.statement.settings.partitioner:
+            load_partitioner(table.statement.settings.partitioner)
         called = name or session.settings.get("pipeline.name") or f"insert-into_{table.name}"
         facts = {"job": job, "job_name": called, "started": int(time.time() * 1000), "sink": engine.storage.next_id()}
         id = engine.storage.next_id()
@@ -203,30 +206,38 @@ def definition_of(engine: Engine, table: Item, identity: Identity, schema: Schem
     """The table as a target of rows of `schema`: its writable columns."""
     statement: CreateFlinkTable = table.statement
     settings = statement.settings
-    if len(settings.topics) != 1:
-        raise NotSupported("writing to several topics not yet supported", hint="Create a table with a single 'topic'.")
     told = {column.key: column for column in statement.columns if column.is_written and column.key is not None}
-    for key in ("topic", "header-list"):
-        if key in told:
-            raise NotSupported(
-                f"writing the metadata '{key}' not yet supported", hint=f"Declare {told[key].name} VIRTUAL."
-            )
+    if "header-list" in told:
+        raise NotSupported(
+            "writing the metadata 'header-list' not yet supported", hint=f"Declare {told['header-list'].name} VIRTUAL."
+        )
     names = [column.name for column in schema]
+    routes = None if len(settings.topics) == 1 else Routes(names=settings.topics, pattern=settings.pattern)
+    if routes is not None and "topic" not in told:
+        raise SqlError(
+            f"rows of table \"{table.name.item}\" do not say which topic they go to",
+            detail="The table has several topics, and no column of the metadata 'topic' that can be written.",
+            hint="Add a column: topic STRING METADATA.  Or create a table with a single 'topic'.",
+            sqlstate="42P16",
+        )
     properties = statement.options.properties()
+    registries = flink_connections.Registries(engine, statement, table.id)
     return KafkaSinkDefinition(
         id=identity.id,
         name=str(identity.name),
         connection=flink_connections.connection(engine, statement, table.id),
         region=engine.region,
-        topic=settings.topics[0],
+        topic=settings.pattern or ";".join(settings.topics),
         schema=schema,
         key=tuple(names.index(name) for name in settings.key) if settings.key_format is not None else None,
-        key_format=flink_formats.key_encoder(statement),
-        value_format=flink_formats.value_encoder(statement),
+        key_format=flink_formats.key_encoder(statement, registries),
+        value_format=flink_formats.value_encoder(statement, registries),
         envelope=UPSERT if settings.is_upsert else CHANGELOG if settings.value_format.is_changelog else APPEND,
         headers=names.index(told["headers"].name) if "headers" in told else None,
         timestamp=names.index(told["timestamp"].name) if "timestamp" in told else None,
-        partitioner=_PARTITIONERS[settings.partitioner],
+        routed_by=None if routes is None else names.index(told["topic"].name),
+        routes=routes,
+        partitioner=_PARTITIONERS.get(settings.partitioner, settings.partitioner),
         tells_tick=False,
         slots=settings.sink_parallelism,
         compression=properties.get("compression.type", _COMPRESSION),

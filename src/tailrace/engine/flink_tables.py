@@ -179,7 +179,9 @@ def definition_of(
 ) -> KafkaSourceDefinition:
     """The table as a source of one of its topics."""
     settings = statement.settings
-    laying = flink_formats.laying(statement)
+    is_form_only = connection is flink_connections.NOWHERE
+    registries = flink_connections.Registries(engine, statement, None if is_form_only else identity.id)
+    laying = flink_formats.laying(statement, registries)
     bare = KafkaSourceDefinition(
         id=identity.id,
         name=str(identity.name),

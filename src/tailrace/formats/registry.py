@@ -33,12 +33,13 @@ _LEVEL_HINT = "Change the subject's compatibility level, or write to a topic of 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegistryConnection:
-    """How to reach a registry, with secrets already looked up."""
+    """How to reach a registry, with secrets already looked up: a name with a password, a token, or neither."""
 
     name: str
     url: str
     username: Secret | None = None
     password: Secret | None = None
+    token: Secret | None = None
     ssl_key: Secret | None = None
     ssl_certificate: Secret | None = None
     ssl_certificate_authority: Secret | None = None
@@ -149,7 +150,7 @@ def _asked(connection: RegistryConnection, doing: str, method: str, path: str, b
 def _failure(connection: RegistryConnection, doing: str, refusal: Refusal) -> TailraceError:
     said = f"CONFLUENT SCHEMA REGISTRY {connection.name}: {doing} failed: {refusal}"
     if refusal.status in _REFUSED:
-        hint = "Look at USERNAME, PASSWORD and the certificates of the connection."
+        hint = "Look at the name, the password and the certificates that it is reached with."
         return SqlError(said, detail=f"The registry answered {refusal.status}.", hint=hint, sqlstate="28000")
     if refusal.status == _NOT_FOUND:
         return SqlError(said, detail="The registry answered 404.", sqlstate="42704")
@@ -191,6 +192,8 @@ def _said(error: urllib.error.HTTPError) -> str:
 
 
 def _login(connection: RegistryConnection) -> dict[str, str]:
+    if connection.token is not None:
+        return {"Authorization": f"Bearer {connection.token.reveal()}"}
     if connection.username is None:
         return {}
     password = "" if connection.password is None else connection.password.reveal()

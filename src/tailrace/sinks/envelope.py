@@ -33,8 +33,9 @@ class Envelope:
     """How rows of `schema` are told.  `key`: the places of the key's columns; None: no message has a key.
 
     `headers`: the place of a map whose entries become headers.  `partition_by`: Spark text over the row, a bigint with
-    the bits of a number below 2^64.  `timestamp`: the place of the messages' own time.  All are of the new row, or of
-    the old one if there is no new one.  `origin`: DEBEZIUM says also what a change did, to what, and at which `tick`.
+    the bits of a number below 2^64.  `timestamp`: the place of the messages' own time.  `topic`: the place of the name
+    of the topic that each goes to.  All are of the new row, or of the old one if there is no new one.  `origin`:
+    DEBEZIUM says also what a change did, to what, and at which `tick`.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Envelope:
     headers: int | None = None
     partition_by: str | None = None
     timestamp: int | None = None
+    topic: int | None = None
     origin: Origin | None = None
     tick: int = 0
 
@@ -80,9 +82,9 @@ class Envelope:
     def extras(self) -> tuple[str, ...]:
         """Columns that go with a row's bytes, if the sink has them.
 
-        p, the partition's number; h, packed headers; t, milliseconds since 1970.
+        p, the partition's number; h, packed headers; t, milliseconds since 1970; o, the topic.
         """
-        has = {"p": self.partition_by, "h": self.headers, "t": self.timestamp}
+        has = {"p": self.partition_by, "h": self.headers, "t": self.timestamp, "o": self.topic}
         return tuple(name for name, given in has.items() if given is not None)
 
     def encoded(self, delta: ZSet) -> str:
@@ -98,7 +100,8 @@ class Envelope:
         headers = "" if self.headers is None else f", {packed_headers(f'c{self.headers}')} AS h"
         partition = "" if self.partition_by is None else f", {self.partition_by} AS p"
         time = "" if self.timestamp is None else f", unix_millis(c{self.timestamp}) AS t"
-        return f"SELECT {key} AS k, {row} AS r, weight AS w{partition}{headers}{time}{also} FROM ({rows})"
+        topic = "" if self.topic is None else f", c{self.topic} AS o"
+        return f"SELECT {key} AS k, {row} AS r, weight AS w{partition}{headers}{time}{topic}{also} FROM ({rows})"
 
     def messages(self, delta: ZSet, partitions: int) -> str:
         """Spark SQL text of the messages: `key`, `value` (binary, either may be NULL), `copies` (bigint), extras.
@@ -140,13 +143,15 @@ class Envelope:
     def _consolidated(self, delta: ZSet, spread: str, partitions: int) -> str:
         """One row per key and row, weights summed, zeros gone.  One shuffle, also for the pairing.
 
-        Rows with the same bytes have the same extras, but for what a format cannot tell apart: then the least.
+        Rows with the same bytes have the same extras, but for what a format cannot tell apart: then the least.  Only
+        rows for different topics are never the same.
         """
-        extras = "".join(f", min({each}) AS {each}" for each in self.extras)
+        extras = "".join(f", {each}" if each == "o" else f", min({each}) AS {each}" for each in self.extras)
+        topic = "" if self.topic is None else ", o"
         return (
             f"SELECT k, r, sum(w) AS w{extras} FROM"
             f" (SELECT /*+ REPARTITION({partitions}, {spread}) */ * FROM ({self.encoded(delta)}))"
-            " GROUP BY k, r HAVING sum(w) <> 0"
+            f" GROUP BY k, r{topic} HAVING sum(w) <> 0"
         )
 
     def _parts(self) -> str:

@@ -267,6 +267,7 @@ def _outlet(sink: KafkaSinkDefinition) -> Outlet:
         partitioner=sink.partitioner,
         tells_tick=sink.tells_tick,
         watches_key=sink.watches_key,
+        routes=sink.routes,
     )
 
 

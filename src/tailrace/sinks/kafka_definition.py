@@ -8,7 +8,7 @@ from tailrace.formats.encode_contract import Encoder, Origin
 from tailrace.kafka.admin import TopicLayout
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.sinks.envelope import Envelope
-from tailrace.sinks.kafka_outlet import SEAHASH
+from tailrace.sinks.kafka_outlet import SEAHASH, Routes
 from tailrace.sinks.kafka_writer import LARGE_SECONDS
 from tailrace.types.core import Schema
 
@@ -36,8 +36,10 @@ class KafkaSinkDefinition:
     headers: int | None = None
     partition_by: str | None = None
     timestamp: int | None = None
+    routed_by: int | None = None
     origin: Origin | None = None  # see Envelope, of all four
     partitioner: str = SEAHASH
+    routes: Routes | None = None  # with `routed_by`; `topic` is then only how errors call it
     tells_tick: bool = True  # in a header of each message
     watches_key: bool = False  # which was not proven to be one
     slots: int | None = None  # of a large tick; None: as many as its rows need
@@ -64,6 +66,7 @@ class KafkaSinkDefinition:
             headers=self.headers,
             partition_by=self.partition_by,
             timestamp=self.timestamp,
+            topic=self.routed_by,
             origin=self.origin,
         )
 

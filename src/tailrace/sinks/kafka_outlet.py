@@ -7,6 +7,7 @@ else is done on whole columns.  Memory is bounded by the producer's queue: when 
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,11 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from tailrace.errors import TailraceError, Unavailable
+from tailrace.errors import SqlError, TailraceError, Unavailable
 from tailrace.kafka.client import librdkafka_properties
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, reason, translate
 from tailrace.kafka.partition import murmur2, seahash
+from tailrace.kafka.partitioner import partitions_of
 from tailrace.sinks.contract import Written
 
 log = logging.getLogger(__name__)
@@ -59,7 +61,27 @@ _SETTINGS: Settings = {
 
 SEAHASH, MURMUR2, FIXED, ROUND_ROBIN = "seahash", "murmur2", "fixed", "round-robin"
 """What decides a message's partition.  Murmur2 of the key is what Kafka's Java clients do; without a key they take any
-partition, here one that the value decides."""
+partition, here one that the value decides.  `module:function` is somebody's own (kafka/partitioner.py)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Routes:
+    """Which topics the rows of a sink may name: some, or those that match."""
+
+    names: tuple[str, ...] = ()
+    pattern: str | None = None
+
+    def check(self, topic: str | None) -> str:
+        if topic is None:
+            raise SqlError("The topic of the sink record is not valid. Expected a topic but none is set.")
+        if self.pattern is not None and re.fullmatch(self.pattern, topic) is None:
+            expected = f"match: {self.pattern}"
+        elif self.pattern is None and topic not in self.names:
+            expected = f"be in: [{', '.join(self.names)}]"
+        else:
+            return topic
+        invalid = "The topic of the sink record is not valid."
+        raise SqlError(f"{invalid} Expected topic to {expected} but was: {topic}", sqlstate="22023")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +97,7 @@ class Outlet:
     partitioner: str = SEAHASH
     tells_tick: bool = True  # in a header
     watches_key: bool = False  # which was not proven to be one
+    routes: Routes | None = None
 
 
 class Notes:
@@ -103,6 +126,7 @@ class Sender:
         self._outlet = outlet
         self._transactional_id = settings.get("transactional.id")
         self._turns = count()
+        self._counts: dict[str, int] = {}  # partitions of the topics that rows have named
         self.notes = Notes()
         own: Settings = {"client.id": outlet.client_id, "compression.type": outlet.compression, **settings}
         callbacks = {"error_cb": self.notes.on_error, "on_delivery": self.notes.on_delivery}
@@ -110,7 +134,24 @@ class Sender:
         self.producer = Producer({**properties, **callbacks}, logger=log)
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
-        """Queues messages: columns `key`, `value`, `copies`, and perhaps `p`, `h` and `t` (see Envelope.extras)."""
+        """Queues messages: columns `key`, `value`, `copies`, and perhaps `p`, `h`, `t`, `o` (see Envelope.extras)."""
+        if "o" not in messages.schema.names:
+            return self._send(messages, tick, self._outlet.topic, partitions)
+        sent = [self._send(part, tick, topic, self._count(topic)) for topic, part in self._routed(messages)]
+        return Written(messages=sum(each.messages for each in sent), bytes=sum(each.bytes for each in sent))
+
+    def _routed(self, messages: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The messages of each topic, in their order."""
+        routes = self._outlet.routes or Routes()
+        for topic in pc.unique(messages["o"]).to_pylist():
+            yield routes.check(topic), messages.filter(pc.equal(messages["o"], topic))
+
+    def _count(self, topic: str) -> int:
+        if topic not in self._counts:
+            self._counts[topic] = self._partitions_of(topic)
+        return self._counts[topic]
+
+    def _send(self, messages: pa.RecordBatch, tick: int, topic: str, partitions: int) -> Written:
         keys, values, copies = (messages.column(name) for name in ("key", "value", "copies"))
         extras = set(messages.schema.names)
         numbers = self._partitions(messages, partitions)
@@ -122,16 +163,16 @@ class Sender:
         if pc.max(copies).as_py() != 1:
             rows = (row for row, count in zip(rows, copies.to_pylist(), strict=True) for _ in range(count))
         with self.guarded("writing to"):
-            self._produce(rows)
+            self._produce(topic, rows)
         return _written(keys, values, copies, messages["h"] if "h" in extras else None)
 
-    def _produce(self, rows: Iterable[Row]) -> None:
-        produce, topic = self.producer.produce, self._outlet.topic
+    def _produce(self, topic: str, rows: Iterable[Row]) -> None:
+        produce = self.producer.produce
         for key, value, partition, headers, timestamp in rows:
             try:
                 produce(topic, value, key, partition, timestamp=timestamp, headers=headers)
             except BufferError:
-                self._produce_patiently(key, value, partition, headers, timestamp)
+                self._produce_patiently(topic, key, value, partition, headers, timestamp)
         self.producer.poll(0)
 
     def record(self, topic: str, key: str, value: str) -> None:
@@ -141,7 +182,10 @@ class Sender:
 
     def partitions(self) -> int:
         """How many partitions the topic has now, as this producer will know from now on."""
-        topic = self._outlet.topic
+        self._counts.clear()
+        return 0 if self._outlet.routes is not None else self._partitions_of(self._outlet.topic)
+
+    def _partitions_of(self, topic: str) -> int:
         with self.guarded("looking for"):
             found = self.producer.list_topics(topic, _ANSWER_SECONDS).topics[topic]
         if found.error is not None:
@@ -198,6 +242,8 @@ class Sender:
             hashes = murmur2(messages["key" if self._outlet.keyed else "value"]).astype(np.uint64)
         elif self._outlet.partitioner == ROUND_ROBIN:
             return (next(self._turns) % partitions for _ in range(messages.num_rows))
+        elif ":" in self._outlet.partitioner:
+            return partitions_of(self._outlet.partitioner, messages["key"], messages["value"], partitions)
         elif self._outlet.keyed and self._outlet.partitioner == SEAHASH:
             hashes = seahash(messages["key"], self._outlet.key_framing)
         else:
@@ -206,16 +252,14 @@ class Sender:
         return numbers
 
     def _produce_patiently(
-        self, key: bytes | None, value: bytes | None, partition: int, headers: Headers, timestamp: int
+        self, topic: str, key: bytes | None, value: bytes | None, partition: int, headers: Headers, timestamp: int
     ) -> None:
         """When the queue has room again."""
         deadline = time.monotonic() + _FULL_QUEUE_SECONDS
         while time.monotonic() < deadline:
             self.producer.poll(0.05)
             try:
-                return self.producer.produce(
-                    self._outlet.topic, value, key, partition, timestamp=timestamp, headers=headers
-                )
+                return self.producer.produce(topic, value, key, partition, timestamp=timestamp, headers=headers)
             except BufferError:
                 continue
         raise Unavailable(f'the brokers of topic "{self._outlet.topic}" take no messages')

@@ -56,13 +56,24 @@ def _check_policy(topics: Topics, topic: str) -> None:
 
 
 def count_partitions(topics: Topics, sink: KafkaSinkDefinition, *, may_create: bool) -> int:
-    """How many partitions the data topic has.  Makes it if it is missing and may be made."""
-    partitions = topics.partitions(sink.topic, "Write")
+    """How many partitions the data topic has.  Makes it if it is missing and may be made.
+
+    Where each row names its topic, all those that can be named are looked at, and the answer is 0.
+    """
+    if sink.routes is not None:
+        for each in sink.routes.names:
+            _count(topics, sink, each, may_create=may_create)
+        return 0
+    return _count(topics, sink, sink.topic, may_create=may_create)
+
+
+def _count(topics: Topics, sink: KafkaSinkDefinition, topic: str, *, may_create: bool) -> int:
+    partitions = topics.partitions(topic, "Write")
     if partitions is None and may_create:
-        partitions = topics.create(sink.topic, sink.topic_layout)
+        partitions = topics.create(topic, sink.topic_layout)
     if partitions is None:
         raise SqlError(
-            f"topic {sink.topic} does not exist",
+            f"topic {topic} does not exist",
             detail=f'Sink "{sink.name}" has already written to it.',
             hint="Drop the sink and create it again to write everything anew.",
             sqlstate="42704",

@@ -41,14 +41,15 @@ def messages(encoded: pa.Table, envelope: Envelope, *, positive: bool) -> pa.Tab
 
 
 def _extras(rows: pa.Table) -> dict[str, pa.ChunkedArray]:
-    return {name: rows[name] for name in ("p", "h", "t") if name in rows.column_names}
+    return {name: rows[name] for name in ("p", "h", "t", "o") if name in rows.column_names}
 
 
 def _consolidated(encoded: pa.Table) -> pa.Table:
     """One row per key and row, weights summed, zeros gone."""
-    extras = list(_extras(encoded))
-    summed = encoded.group_by(["k", "r"]).aggregate([("w", "sum"), *((name, "min") for name in extras)])
-    return summed.rename_columns(["k", "r", "w", *extras]).filter(pc.field("w") != 0)
+    topic = ["o"] if "o" in encoded.column_names else []
+    extras = [name for name in _extras(encoded) if name not in topic]
+    summed = encoded.group_by(["k", "r", *topic]).aggregate([("w", "sum"), *((name, "min") for name in extras)])
+    return summed.rename_columns(["k", "r", *topic, "w", *extras]).filter(pc.field("w") != 0)
 
 
 def _alone(changes: pa.Table) -> pa.Table:

@@ -59,6 +59,31 @@ def test_passwords_are_not_printed() -> None:
     assert made.options.sensitive() == {"properties.sasl.jaas.config": "hunter2"}
 
 
+LOGINS = (
+    "'avro-confluent.basic-auth.credentials-source' = 'USER_INFO', 'avro-confluent.basic-auth.user-info' = 'hunter2'",
+    "'avro-confluent.bearer-auth.credentials-source' = 'STATIC_TOKEN', 'avro-confluent.bearer-auth.token' = 'hunter2'",
+    "'avro-confluent.ssl.keystore.location' = 'f', 'avro-confluent.ssl.keystore.password' = 'hunter2'",
+    "'avro-confluent.ssl.truststore.location' = 'f', 'avro-confluent.ssl.truststore.password' = 'hunter2'",
+    "'debezium-avro-confluent.basic-auth.credentials-source' = 'USER_INFO'",
+    "'debezium-avro-confluent.basic-auth.user-info' = 'hunter2'",
+    "'debezium-avro-confluent.bearer-auth.credentials-source' = 'STATIC_TOKEN'",
+    "'debezium-avro-confluent.bearer-auth.token' = 'hunter2'",
+    "'debezium-avro-confluent.ssl.keystore.location' = 'f'",
+    "'debezium-avro-confluent.ssl.keystore.password' = 'hunter2'",
+    "'debezium-avro-confluent.ssl.truststore.location' = 'f'",
+    "'debezium-avro-confluent.ssl.truststore.password' = 'hunter2'",
+)
+
+
+@pytest.mark.parametrize("login", LOGINS)
+def test_logins_at_registries_are_not_printed_and_what_is_printed_is_taken_again(login: str) -> None:
+    format = login.split("'")[1].split(".")[0]
+    made = table("a INT", KAFKA + f", 'format' = '{format}', '{format}.url' = 'u', {login}")
+    shown = made.create_sql(Printer())
+    assert "hunter2" not in shown
+    assert isinstance(parse_statement(shown.removesuffix(";")), CreateFlinkTable)
+
+
 ERRORS = [
     ("a INT", "«'topic' = 't'", "Table options do not contain an option key 'connector'"),
     ("a INT", "'connector' = «'kafak'", "Could not find any factory for identifier 'kafak'"),

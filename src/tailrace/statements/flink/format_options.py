@@ -67,13 +67,29 @@ REGISTRY_URL = Option("url", kinds.STRING, doc="The schema registry's address.  
 REGISTRY_SUBJECT = Option(
     "subject", kinds.STRING, doc="What to publish under; by default `{topic}-key` or `{topic}-value`."
 )
+BASIC_SOURCE = Option(
+    "basic-auth.credentials-source", kinds.Choice("USER_INFO"), doc="Where name and password are: in `user-info`."
+)
+BASIC_USER_INFO = Option("basic-auth.user-info", kinds.STRING, doc="`name:password`, to log in to the registry.")
+BEARER_SOURCE = Option(
+    "bearer-auth.credentials-source", kinds.Choice("STATIC_TOKEN"), doc="Where the token is: in `token`."
+)
+BEARER_TOKEN = Option("bearer-auth.token", kinds.STRING, doc="To log in to the registry.")
+KEY_STORE = Option("ssl.keystore.location", kinds.STRING, doc="A file with our own key and certificate.")
+KEY_STORE_PASSWORD = Option("ssl.keystore.password", kinds.STRING, doc="Of that file.")
+TRUST_STORE = Option("ssl.truststore.location", kinds.STRING, doc="A file with the certificates that are trusted.")
+TRUST_STORE_PASSWORD = Option("ssl.truststore.password", kinds.STRING, doc="Of that file.")
 
 _JSON_CHANGES: tuple[Option[Any], ...] = (
     *(IGNORE_PARSE_ERRORS, TIMESTAMP_STANDARD, MAP_NULL_KEY_MODE, MAP_NULL_KEY_LITERAL, DECIMAL_AS_PLAIN),
     *(IGNORE_NULL_FIELDS,),
 )
 
-_REGISTRY: tuple[Option[Any], ...] = (REGISTRY_URL, REGISTRY_SUBJECT, AVRO_LEGACY_TIMESTAMPS)
+_REGISTRY: tuple[Option[Any], ...] = (
+    *(REGISTRY_URL, REGISTRY_SUBJECT, AVRO_LEGACY_TIMESTAMPS),
+    *(BASIC_SOURCE, BASIC_USER_INFO, BEARER_SOURCE, BEARER_TOKEN),
+    *(KEY_STORE, KEY_STORE_PASSWORD, TRUST_STORE, TRUST_STORE_PASSWORD),
+)
 
 FORMATS: dict[str, tuple[Option[Any], ...]] = {
     "json": (*_JSON_CHANGES, FAIL_ON_MISSING_FIELD, JSON_PARSER),

@@ -77,7 +77,7 @@ SINK_PARTITIONER = Option(
     "sink.partitioner",
     kinds.STRING,
     default="default",
-    doc="`default`: Kafka's own; `fixed`; `round-robin`, only without a key.",
+    doc="`default`: Kafka's own; `fixed`; `round-robin`, only without a key; or a function, `module:function`.",
 )
 SINK_SEMANTIC = Option(
     "sink.semantic",

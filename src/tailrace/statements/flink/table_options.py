@@ -17,6 +17,8 @@ from tailrace.types.core import SqlType
 
 UPSERT = "upsert-kafka"
 
+_FUNCTION = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Position:
@@ -257,11 +259,11 @@ def _partitioner(given: WithOptions, key: tuple[str, ...]) -> str:
     if name == "round-robin" and key:
         message = "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."
         raise _refused(given, options.SINK_PARTITIONER, message)
-    if name not in ("default", "fixed", "round-robin"):
+    if name not in ("default", "fixed", "round-robin") and not _FUNCTION.fullmatch(name):
         raise NotSupported(
             f"sink.partitioner '{name}' not supported",
-            detail="A partitioner of one's own is a Java class of Flink's, which cannot run here.",
-            hint="Use 'default', 'fixed' or 'round-robin'.",
+            detail="A Java class of Flink's cannot run here.",
+            hint="Use 'default', 'fixed', 'round-robin', or a function of Python's: 'module:function'.",
             position=given.given.position(options.SINK_PARTITIONER),
         )
     return name

@@ -21,7 +21,7 @@ from tailrace.statements.flink import options as known
 from tailrace.statements.flink.format_options import FORMATS, NOT_YET, Format
 
 MASK = "******"
-_SENSITIVE = ("password", "secret", "token", "jaas.config", "basic-auth", "keystore.key", "apikey", "api-key")
+_SENSITIVE = ("password", "secret", "token", "jaas.config", "basic-auth.user-info", "keystore.key", "apikey", "api-key")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,11 +54,17 @@ class WithOptions:
 
     def properties(self) -> dict[str, str]:
         """Properties of the Kafka clients, by their own names."""
-        return {
-            g.option.name.removeprefix(known.PROPERTIES): g.value
-            for g in self.given.given
-            if g.option.name.startswith(known.PROPERTIES)
-        }
+        return self.behind(known.PROPERTIES)
+
+    def behind(self, prefix: str) -> dict[str, Any]:
+        """The options whose names begin so, by the rest of their names."""
+        given = ((g.option.name, g.value) for g in self.given.given)
+        return {name.removeprefix(prefix): value for name, value in given if name.startswith(prefix)}
+
+    @property
+    def value_prefix(self) -> str:
+        """What the names of the value format's options begin with."""
+        return "value." if self.given.has(known.VALUE_FORMAT) else ""
 
 
 def is_sensitive(name: str) -> bool:
