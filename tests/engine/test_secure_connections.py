@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -79,6 +81,34 @@ def test_a_password_may_change_under_a_running_sink_and_source(engine: Engine, g
     assert [each.value for each in found] == [
         f'{{"before":null,"after":{{"text":"{text}"}}}}'.encode() for text in ("one", "two")
     ]
+
+
+def test_a_flink_table_logs_in_as_its_documentation_says(
+    engine: Engine, guarded: Broker, name: str, tmp_path: Path
+) -> None:
+    """SASL_SSL, SCRAM, and trust from a key store of Java's."""
+    guarded.set_password("bob", "pw")
+    create_topic(guarded.bootstrap, name)
+    pem, store = tmp_path / "authority.pem", tmp_path / "kafka.client.truststore.jks"
+    pem.write_text(guarded.certificate.certificate)
+    importing = ["keytool", "-importcert", "-noprompt", "-storetype", "JKS", "-alias", "authority", "-file", str(pem)]
+    subprocess.run([*importing, "-keystore", str(store), "-storepass", "test1234"], check=True, capture_output=True)
+    login = 'ScramLoginModule required username=\\"bob\\" password=\\"pw\\";'
+    engine.sql(
+        f"""CREATE TABLE secured (n INT) WITH (
+              'connector' = 'kafka', 'topic' = '{name}', 'format' = 'json', 'scan.startup.mode' = 'earliest-offset',
+              'properties.bootstrap.servers' = '{guarded.secure_bootstrap}',
+              'properties.security.protocol' = 'SASL_SSL',
+              'properties.ssl.truststore.location' = '{store}',
+              'properties.ssl.truststore.password' = 'test1234',
+              'properties.sasl.mechanism' = 'SCRAM-SHA-256',
+              'properties.sasl.jaas.config' = 'org.apache.kafka.common.security.scram.{login}'
+            )"""
+    )
+    engine.sql("INSERT INTO secured VALUES (1), (2)")
+    found = engine.sql("SELECT sum(n) AS s FROM secured")
+    assert found is not None
+    assert found.to_pylist() == [{"s": 3}]
 
 
 def test_an_altered_connection_is_tried_first_and_then_used(engine: Engine, broker: Broker, name: str) -> None:
