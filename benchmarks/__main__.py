@@ -36,4 +36,8 @@ if __name__ == "__main__":
         sys.exit(_main())
     with Broker(heap="1g", jvm_options=("-XX:+UseParallelGC",)) as broker:
         os.environ["BENCH_BOOTSTRAP"] = broker.bootstrap
+        if sys.argv[1:2] == ["reading"]:
+            from benchmarks import reading
+
+            sys.exit(reading.main(sys.argv[2:]))
         sys.exit(_main())

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [campaign] | run | ticks | state | sql | table | setup`: see RESULTS.md."""
+"""`python -m benchmarks [campaign] | run | ticks | reading | state | sql | table | setup`: see RESULTS.md."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("ticks", help="the cost of a tick on a large state, and whether it stays flat")
     commands.add_parser("state", help="the cost of a tick by rule, size of the change and size of the state")
     commands.add_parser("sql", help="what a client waits for: the catalog, one row, the next change")
+    commands.add_parser("reading", help="catch-up reading of JSON and Avro beside Spark's own batch read")
     commands.add_parser("setup", help="make Flink's environment")
     return parser
 

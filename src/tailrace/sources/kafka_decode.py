@@ -96,6 +96,10 @@ def _judged(definition: KafkaSourceDefinition, raw_view: str, *, surely: bool = 
     for name, text in _once(definition):
         source = f"(SELECT *, {text} AS {name} FROM {source})"
     error = "CAST(NULL AS STRING)" if surely else _error(definition)
+    if not surely and _once(definition):
+        # Spark would move a condition on `error` to below these, and there compute them again for each of their fields
+        # that it mentions.  It moves nothing past a value that it takes for another one each time.
+        error = f"IF(monotonically_increasing_id() < 0, NULL, {error})"
     return f"(SELECT *, {error} AS error FROM {source})"
 
 
