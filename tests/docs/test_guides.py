@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import psycopg
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
 from tailrace.engine.engine import Engine
+from tailrace.server import Scram
+from tailrace.server.listener import Server
+from tailrace.sql.parser import split
 from tailrace.testing import postgres as pg
 from tailrace.testing import redis as rd
 from tailrace.testing import s3 as bucket
@@ -123,6 +129,62 @@ def test_iceberg(engine: Engine, tmp_path: Path) -> None:
     follow(engine, "iceberg.md", {"sqlite:////data/catalog.db": url, "file:///data/warehouse": warehouse})
     rows = catalog.load_table("shop.totals").scan().to_arrow().to_pylist()
     assert sorted(rows, key=str) == [{"item": "nut", "total": 1}, {"item": "tea", "total": 12}]
+
+
+def test_census(engine: Engine) -> None:
+    """What such a tool does: it lists schemas, tables and columns, and reads a view in pieces."""
+    follow(engine, "census.md", {"'secret'": "'census-password'"})
+    server = Server(host="127.0.0.1", port=0, open_session=engine.open_session, authenticator=Scram(engine.verifier_of))
+    server.start()
+    try:
+        dsn = f"host=127.0.0.1 port={server.port} user=census password=census-password dbname=materialize"
+        with psycopg.connect(dsn) as tool:
+            tables = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = 'public'"
+            assert ("public", "customers") in tool.execute(tables).fetchall()
+            columns = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = %s ORDER BY 1"
+            assert tool.execute(columns, ("customers",)).fetchall() == [
+                ("external_id", "integer"),
+                ("orders", "bigint"),
+                ("spent", "bigint"),
+            ]
+            with tool.cursor(name="pieces") as cursor:
+                cursor.itersize = 1
+                cursor.execute("SELECT external_id, orders, spent FROM customers")
+                assert sorted(cursor) == [(1, 2, 12), (2, 1, 3)]
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                tool.execute("SELECT * FROM orders")
+    finally:
+        server.stop(5.0)
+
+
+def test_troubleshooting(engine: Engine, postgres: Postgres) -> None:
+    create, repair, progress = BLOCK.findall((GUIDES / "troubleshooting.md").read_text())
+    create = create.replace("'secret'", f"'{pg.PASSWORD}'").replace("PORT 5432", f"PORT {postgres.port}")
+    *statements, status = [statement.text for statement in split(create)]
+    engine.sql(";".join(statements))
+    [stalled] = until(engine, status, lambda rows: rows[0]["status"] == "stalled")
+    assert '"materialize.public.orders_out" has more than one row of key (item) = (tea)' in stalled["error"]
+    engine.sql(repair)
+    until(engine, status, lambda rows: rows[0]["status"] == "running")
+    [told] = until(engine, progress, lambda rows: rows[0]["messages_committed"] == 2)
+    assert told["name"] == "orders_out"
+    with postgres.connect() as connection:
+        found = connection.execute("SELECT * FROM guide_orders ORDER BY item").fetchall()
+        connection.execute("DROP TABLE guide_orders")
+    assert found == [("nut", 1), ("tea", 7)]
+
+
+def until(engine: Engine, query: str, holds: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
+    """The rows of a query, asked again and again until they are as wanted."""
+    deadline = time.monotonic() + 60
+    while True:
+        answer = engine.sql(query)
+        assert answer is not None
+        rows: list[dict[str, Any]] = answer.to_pylist()
+        if holds(rows):
+            return rows
+        assert time.monotonic() < deadline, rows
+        time.sleep(0.1)
 
 
 def test_every_guide_is_followed_by_a_test() -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
+from urllib.parse import parse_qsl
 
 import pytest
 import requests
 
+from tailrace.errors import SqlError
 from tailrace.secret import Secret
 from tailrace.sinks.aws_signing import AwsKey, Request, Scope, Signer, signed
 from tailrace.sinks.s3_connection import S3Connection
@@ -37,3 +43,60 @@ def test_a_server_takes_a_good_signature_alone(secret: str, status: int, s3: S3)
     request = Request(method="GET", url=f"{s3.endpoint}/?list-type=2&prefix=a%20b", headers={})
     answer = requests.get(request.url, headers=signer.sign(request), timeout=10)
     assert answer.status_code == status
+
+
+class _Sts(BaseHTTPRequestHandler):
+    """Gives out the key of the S3 server to whoever asks in the right way, and says no to others."""
+
+    asked: ClassVar[list[dict[str, str]]] = []
+
+    def do_POST(self) -> None:
+        form = dict(parse_qsl(self.rfile.read(int(self.headers["content-length"])).decode()))
+        self.asked.append(form)
+        trusted = form["ExternalId"] == "mz_region_u1"
+        now = datetime.now(UTC) + timedelta(hours=1)
+        key = f"<AccessKeyId>{ACCESS_KEY}</AccessKeyId><SecretAccessKey>{SECRET_KEY}</SecretAccessKey>"
+        key += f"<SessionToken>t</SessionToken><Expiration>{now:%Y-%m-%dT%H:%M:%SZ}</Expiration>"
+        said = f"<R xmlns='urn:x'><Credentials>{key}</Credentials></R>" if trusted else "<R><Message>no</Message></R>"
+        self.send_response(200 if trusted else 403)
+        self.end_headers()
+        self.wfile.write(said.encode())
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, str]]]:
+    with HTTPServer(("127.0.0.1", 0), _Sts) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{server.server_port}/")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "engine")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-engine")
+        monkeypatch.setattr(_Sts, "asked", [])
+        yield _Sts.asked
+        server.shutdown()
+
+
+def role(external_id: str) -> S3Connection:
+    arn = "arn:aws:iam::1:role/r"
+    return S3Connection(name="b", role_arn=arn, role_session_name="s", external_id=external_id)
+
+
+def test_a_role_is_taken_on_with_its_external_id_and_kept(s3: S3, sts: list[dict[str, str]]) -> None:
+    signer = Signer(role("mz_region_u1"), Scope(service="s3", region="us-east-1"))
+    for _ in range(2):
+        request = Request(method="GET", url=f"{s3.endpoint}/", headers={})
+        assert requests.get(request.url, headers=signer.sign(request), timeout=10).status_code == 200
+    [asked] = sts
+    assert asked["Action"] == "AssumeRole"
+    assert (asked["RoleArn"], asked["RoleSessionName"]) == ("arn:aws:iam::1:role/r", "s")
+    assert asked["ExternalId"] == "mz_region_u1"
+
+
+def test_a_role_that_does_not_trust_us_says_where_the_external_id_is(sts: list[dict[str, str]]) -> None:
+    signer = Signer(role("another"), Scope(service="s3", region="us-east-1"))
+    with pytest.raises(SqlError, match=r"could not take on the role") as refused:
+        signer.sign(Request(method="GET", url="http://127.0.0.1/", headers={}))
+    assert refused.value.sqlstate == "28000"
+    assert "mz_aws_connections" in (refused.value.hint or "")
+    assert len(sts) == 1
