@@ -205,7 +205,7 @@ class IcebergTarget:
         definition = IcebergSinkDefinition(
             id=name, name=name, connection=connection, namespace="n", table=name, schema=SCHEMA, key=(0,)
         )
-        return IcebergSink(definition, self._spark, small=self._views.small)
+        return IcebergSink(definition, self._views.files, small=self._views.small)
 
     def append(self, rows: DataFrame, name: str) -> None:
         columns = "k int, item string, amount bigint, at timestamp_ntz"
@@ -253,7 +253,7 @@ def main(argv: list[str]) -> int:
             with ExitStack() as running:
                 right &= _measure(TARGETS[name](spark, views, running), views, args)
         if "s3" in only:
-            right &= _measure_s3(spark, args.rows, Path(folder))
+            right &= _measure_s3(views, args.rows, Path(folder))
     spark.stop()
     return 0 if right else 1
 
@@ -316,7 +316,7 @@ def _changed(views: Views, first: int, count: int, version: int) -> str:
     return views.add_arrow(rows, "c0 int, c1 string, c2 bigint, c3 timestamp_ntz")
 
 
-def _measure_s3(spark: SparkSession, rows: int, folder: Path) -> bool:
+def _measure_s3(views: Views, rows: int, folder: Path) -> bool:
     """COPY TO a bucket beside df.write.parquet to a folder, which is then uploaded, or left there."""
     with s3.S3() as server:
         server.make_bucket("bench")
@@ -337,10 +337,10 @@ def _measure_s3(spark: SparkSession, rows: int, folder: Path) -> bool:
                 format=ParquetFiles(parquet_columns.arrow_schema(SCHEMA)),
                 largest=256 << 20,
             )
-            export.run(spark.sql(f"SELECT {text} FROM {source}"), DataFrame.toArrow)
+            export.run(views.files.sql(f"SELECT {text} FROM {source}"), DataFrame.toArrow)
 
         def to_folder(name: str, source: str) -> None:
-            spark.sql(f"SELECT {NAMES} FROM {source}").write.parquet(f"{folder}/{name}")
+            views.large.sql(f"SELECT {NAMES} FROM {source}").write.parquet(f"{folder}/{name}")
 
         def uploaded(name: str, source: str) -> None:
             to_folder(name, source)
@@ -354,7 +354,7 @@ def _measure_s3(spark: SparkSession, rows: int, folder: Path) -> bool:
                 seconds[write.__name__] = seconds_of(lambda write=write, name=name, of=source: write(name, of))
         _say("s3", "snapshot", rows, seconds)
         paths = [str(path) for key, path in server.objects("bench").items() if "ours-all/" in key]
-        return bool(spark.read.parquet(*paths).count() == rows)
+        return bool(views.large.read.parquet(*paths).count() == rows)
 
 
 def seconds_of(work: Callable[[], object]) -> float:

@@ -21,6 +21,7 @@ from tailrace.engine.engine import Engine
 from tailrace.errors import TailraceError
 from tailrace.spark import build_session
 from tailrace.sql.parser import split
+from tailrace.statements.contract import Notice
 
 
 def add_parser(subparsers: Any) -> None:
@@ -59,14 +60,20 @@ def _execute(engine: Engine, text: str, file: Path, dialect: str) -> None:
     for statement in split(text):
         try:
             result = session.execute(session.prepare(statement.text))
+            for notice in result.finish():
+                _say(notice)
             rows = list(result.rows)
         except TailraceError as error:
             line = text.count("\n", 0, statement.start + (error.position or 1) - 1) + 1
             error.detail = f"{file}:{line}" + (f"\n{error.detail}" if error.detail else "")
             raise
         for notice in result.notices:
-            sys.stderr.write(f"{notice.severity}:  {notice.message}\n")
+            _say(notice)
         if result.columns is not None:
             print_rows(result.columns, rows)
         else:
             sys.stdout.write(result.tag + "\n")
+
+
+def _say(notice: Notice) -> None:
+    sys.stderr.write(f"{notice.severity}:  {notice.message}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from tailrace.engine.asking import answers, settled
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.privileges import use
 from tailrace.engine.queries import collect, columns_of
-from tailrace.errors import InvalidOption, NotSupported, SqlError, TypeMismatch
+from tailrace.errors import InvalidOption, NotSupported, SqlError, TailraceError, TypeMismatch
 from tailrace.formats import parquet_columns
 from tailrace.formats.csv_lines import CsvStyle
 from tailrace.plan.bind import BoundQuery
@@ -23,8 +24,9 @@ from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Option
 from tailrace.sql.unparse import quote_ident
 from tailrace.statements import copy
-from tailrace.statements.contract import Result
+from tailrace.statements.contract import Notice, Result
 from tailrace.statements.select import Select
+from tailrace.ticks.beside import Errand
 from tailrace.ticks.cluster import explain
 from tailrace.types.core import TEXT, UNKNOWN, Char, Schema, Varchar
 
@@ -34,11 +36,13 @@ if TYPE_CHECKING:
 
 _UNITS = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
 _DEFAULT_SIZE, _LEAST_SIZE, _MOST_SIZE = 256 << 20, 16 << 20, 4 << 30
+_SAY_SECONDS = 5.0
+_CANCEL_SECONDS = 0.5
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?b)?\s*", re.IGNORECASE)
 
 
 def to_bucket(session: EngineSession, statement: CopyTo) -> Result:
-    """Runs one Spark job, and one for the target if that is an expression.  Returns when every file is complete."""
+    """Runs a Spark job for the target, if that is an expression; the one that writes is still to be done."""
     if statement.format is None:
         raise InvalidOption("COPY TO <expr> requires a FORMAT option")
     connection = _connection(session, statement)
@@ -54,15 +58,40 @@ def to_bucket(session: EngineSession, statement: CopyTo) -> Result:
         largest=largest,
     )
     export.check()
+    return Result(tag="COPY {rows}", work=_work(session, export, bound, select))
+
+
+def _work(session: EngineSession, export: Export, bound: BoundQuery, select: str) -> Generator[Notice, None, int]:
+    """Writes beside, and says now and then how far it is.  Whoever closes it ends the Spark job."""
+    rows: list[int] = []
+    writing = Errand(work=lambda: _write(session, export, bound, select), then=rows.append)
+    session.exported_bytes = 0
+    writing.begin()
+    try:
+        while not writing.is_over(_SAY_SECONDS):
+            try:
+                files, session.exported_bytes = export.complete()
+            except TailraceError:  # whether the bucket can be written to, the tasks will tell
+                continue
+            yield Notice(f"{files} files with {session.exported_bytes} bytes are complete in s3://{export.directory}")
+        writing.finish()
+    finally:
+        while not writing.is_over(_CANCEL_SECONDS):
+            session.cancel()
+        session.exported_bytes = None
+    return rows[0]
+
+
+def _write(session: EngineSession, export: Export, bound: BoundQuery, select: str) -> int:
+    """Runs one Spark job.  Returns when every file is complete."""
     engine = session.engine
     node = settled(bound.node, answers(session))
     with reading(engine, node) as t:
-        rows = engine.spark.sql(f"SELECT {select} FROM ({text_of(engine, node, t)})")
+        rows = engine.views.files.sql(f"SELECT {select} FROM ({text_of(engine, node, t)})")
         try:
-            written = export.run(rows, lambda outcomes: session.interruptible(outcomes.toArrow))
+            return export.run(rows, lambda outcomes: session.interruptible(outcomes.toArrow)).messages
         except Exception as error:
             raise explain(error) from error
-    return Result(tag=f"COPY {written.messages}")
 
 
 def _connection(session: EngineSession, statement: CopyTo) -> Item:

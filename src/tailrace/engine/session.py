@@ -86,6 +86,7 @@ class EngineSession:
         self.variables.fix("is_superuser", "on" if self.role.superuser else "off")
         self.settings: dict[str, str] = {}  # of Flink's SQL, by `SET 'key' = 'value'`
         self.notices: list[Notice] = []
+        self.exported_bytes: int | None = None  # while COPY … TO a bucket runs: of files that are complete
         self._cancelled = threading.Event()
         self._job_group: str | None = None
         self._used: frozenset[str] = frozenset()
@@ -133,7 +134,9 @@ class EngineSession:
 
     def sql(self, text: str) -> Iterator[Result]:
         for statement in self.split(text):
-            yield self.execute(self.prepare(statement))
+            result = self.execute(self.prepare(statement))
+            result.notices.extend(result.finish())
+            yield result
 
     def cancel(self) -> None:
         self._cancelled.set()

@@ -102,7 +102,7 @@ def _partitions(target: IcebergTarget, schema: Schema) -> tuple[Partition, ...]:
 def _open(engine: Engine, definition: IcebergSinkDefinition) -> IcebergSink:
     return IcebergSink(
         definition,
-        engine.spark,
+        engine.views.files,
         small=engine.views.small,
         small_rows=engine.sizes.small_rows,
         defences=defences.of_iceberg_sinks(),

@@ -1,15 +1,15 @@
 """Temporary views: the named leaves of the Spark SQL texts that Z-sets are made of.
 
-They are Spark's *global* temporary views, because one text is planned by either of two sessions: `small` plans for
-a handful of rows (one partition, no adaptive execution: each stage it saves is a job saved), `large` for everything
-else.
+They are Spark's *global* temporary views, because one text is planned by one of three sessions: `small` plans for
+a handful of rows (one partition, no adaptive execution: each stage it saves is a job saved), `files` for tasks that
+write whole columns to files, `large` for everything else.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -30,6 +30,13 @@ _SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
+}
+
+# Spark measures a batch for Python after every row, by which two thirds of the time on the way there are spent, unless
+# batches have no limit in bytes.  Then they must have few rows: of a megabyte each they still fit Arrow's 2 GB.
+_FILES = {
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
 }
 
 
@@ -76,9 +83,7 @@ class Views:
 
     def __init__(self, spark: SparkSession) -> None:
         self.large = spark
-        self.small = configure(spark.newSession())
-        for name, value in _SMALL.items():
-            self.small.conf.set(name, value)
+        self.small, self.files = _session(spark, _SMALL), _session(spark, _FILES)
         self._local = _Scratch()
 
     def add(self, rows: DataFrame) -> str:
@@ -131,3 +136,10 @@ class Views:
             yield
         finally:
             self._local.names = outer
+
+
+def _session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    session = configure(spark.newSession())
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    return session

@@ -22,7 +22,7 @@ from tailrace.server.fields import ProtocolViolation
 from tailrace.server.framing import Framer
 from tailrace.server.handshake import Handshake
 from tailrace.server.intake import Intake
-from tailrace.server.messages import Authentication, BackendKeyData, Message, RowBlock, encode
+from tailrace.server.messages import Authentication, BackendKeyData, Message, NoticeResponse, RowBlock, encode
 from tailrace.server.reports import IdleInTransaction, ShuttingDown, error_response
 from tailrace.server.session import WireSession
 from tailrace.server.startup import StartupInfo, apply_settings
@@ -232,12 +232,12 @@ def _replies(session: WireSession, batch: list[Message]) -> Generator[Message]:
 
 
 def _next_pieces(replies: Iterator[Message]) -> tuple[list[bytes], bool]:
-    """What can be sent by now: up to the first rows, as the next may be long in coming.  True: it is all."""
+    """What can be sent by now: up to the first rows or notice, as the next may be long in coming.  True: it is all."""
     pieces: list[bytes] = []
     size = 0
     for message in replies:
         pieces.append(encode(message))
         size += len(pieces[-1])
-        if isinstance(message, RowBlock) or size >= _BUFFER:
+        if isinstance(message, RowBlock | NoticeResponse) or size >= _BUFFER:
             return pieces, False
     return pieces, True

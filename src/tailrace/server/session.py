@@ -246,6 +246,10 @@ class WireSession:
         """Sends rows until they end, or until `most` are sent.  Whatever breaks it off ends the portal."""
         try:
             yield from self._notices(result)
+            for notice in result.finish():
+                self.interruption.check()
+                result.notices.append(notice)
+                yield from self._notices(result)
             if result.copy_in is not None:
                 sent = yield DataWanted(result.copy_in)
             else:

@@ -12,6 +12,7 @@ against a real server.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from tailrace.sinks.arrow_stream import bytes_of, stream
 from tailrace.sinks.contract import Progress, Written
 from tailrace.sinks.postgres_connection import translate
 from tailrace.sinks.postgres_definition import TICK_SETTING, Defences, PostgresSinkDefinition
-from tailrace.sinks.upserts import partitions
+from tailrace.sinks.upserts import DELETE, INSERT, UPDATE, partitions
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import Tick
 
@@ -198,11 +199,12 @@ class PostgresSink:
         with writer.session.transaction():
             self._advance(writer, tick)
             if self._is_first(writer, delta):
-                written = self._copy(writer.session, delta, staged=False)
+                written = self._copy(writer.session, self._sink.fill_table(), self._first_lines(delta))
             else:
-                written = self._copy(writer.session, delta)
-                if written.messages:
-                    self._apply(writer, written.messages)
+                changes: Counter[str] = Counter()
+                lines = self._counted(self._lines(delta), changes)
+                written = self._copy(writer.session, self._sink.fill_stage(), lines)
+                self._apply(writer, changes)
             crash_point("postgres.sent_not_committed")
         crash_point("postgres.committed_not_seen")
         return written
@@ -228,13 +230,11 @@ class PostgresSink:
             return False
         return writer.session.execute(self._sink.has_rows()).fetchone() == (False,)
 
-    def _copy(self, session: psycopg.Connection, delta: ZSet, *, staged: bool = True) -> Written:
+    def _copy(self, session: psycopg.Connection, into: sql.Composed, batches: Iterable[pa.RecordBatch]) -> Written:
         """COPY takes a batch as the bytes it is: a batch, not all of them, is in memory."""
         rows = size = 0
-        into = self._sink.fill_stage() if staged else self._sink.fill_table()
         with session.cursor() as cursor, cursor.copy(into) as copy:
-            for batch in self._batches(delta, staged=staged):
-                self._check_unique(batch)
+            for batch in batches:
                 lines = bytes_of(batch.column("line"))
                 half = len(lines) // 2
                 copy.write(lines[:half])
@@ -243,27 +243,48 @@ class PostgresSink:
                 rows, size = rows + batch.num_rows, size + len(lines)
         return Written(messages=rows, bytes=size)
 
-    def _batches(self, delta: ZSet, *, staged: bool) -> Iterable[pa.RecordBatch]:
+    def _first_lines(self, delta: ZSet) -> Iterable[pa.RecordBatch]:
+        if delta.is_empty:
+            return []
+        if delta.rows <= self._small_rows:
+            few: list[pa.RecordBatch] = self._small.sql(self._sink.first_lines(delta, 1)).toArrow().to_batches()
+            return few
+        return stream(self._spark.sql(self._sink.first_lines(delta, self._partitions(delta))))
+
+    def _lines(self, delta: ZSet) -> Iterable[pa.RecordBatch]:
         if delta.is_empty:
             return []
         if delta.rows <= self._small_rows:
             rows = self._small.sql(self._sink.encoded(delta)).toArrow()
-            few: list[pa.RecordBatch] = self._sink.lines_here(rows, staged=staged).to_batches()
+            few: list[pa.RecordBatch] = self._sink.lines_here(rows).to_batches()
             return few
-        parts = partitions(delta, self._spark.sparkContext.defaultParallelism)
-        return stream(self._spark.sql(self._sink.lines(delta, parts, staged=staged)))
+        return stream(self._spark.sql(self._sink.lines(delta, self._partitions(delta))))
 
-    def _apply(self, writer: _Writer, rows: int) -> None:
+    def _partitions(self, delta: ZSet) -> int:
+        return partitions(delta, self._spark.sparkContext.defaultParallelism)
+
+    def _counted(self, batches: Iterable[pa.RecordBatch], changes: Counter[str]) -> Iterator[pa.RecordBatch]:
+        """The same batches; on the way, how many of each change there are.  Refuses keys that repeat."""
+        for batch in batches:
+            self._check_unique(batch)
+            for count in batch.column("change").value_counts().to_pylist():
+                changes[count["values"]] += count["counts"]
+            yield batch
+
+    def _apply(self, writer: _Writer, changes: Counter[str]) -> None:
+        """Whatever the stage holds.  Statements for which it has nothing are not run."""
         session, sink = writer.session, self._sink
-        if rows >= _WORTH_ANALYZING:  # nobody else does that for a temporary table
-            session.execute(sink.analyze_stage())
-        if sink.sole and writer.tick is not None:
+        asks_for_new = changes[INSERT] > 0 and sink.sole and writer.tick is not None
+        if (asks_for_new or changes[DELETE]) and changes.total() >= _WORTH_ANALYZING:
+            session.execute(sink.analyze_stage())  # nobody else does that for a temporary table
+        if asks_for_new:
             twice = session.execute(sink.known_twice()).fetchone()
             if twice is not None:
                 raise self._violation(", ".join(str(value) for value in twice))
-        for statement in sink.delete():
+        for statement in sink.delete() if changes[DELETE] else ():
             session.execute(statement)
-        session.execute(sink.upsert())
+        if changes[INSERT] or changes[UPDATE]:
+            session.execute(sink.upsert())
 
     def _check_unique(self, batch: pa.RecordBatch) -> None:
         several = batch.filter(pc.greater(batch.column("came"), 1))

@@ -58,25 +58,28 @@ class PostgresSinkDefinition:
 
     # ── rows, as Spark SQL text ──
 
-    def lines(self, delta: ZSet, partitions: int, *, staged: bool = True) -> str:
-        """`line`, for COPY into the stage or the table; `came`: how many rows a key has now; `k`: the key, for people.
+    def lines(self, delta: ZSet, partitions: int) -> str:
+        """`line`, for COPY into the stage; `came`: how many rows a key has now; `change`; `k`: the key, for people.
 
         One row for each key that changed: its new row, or the last one it had.  One shuffle.
         """
         changes = upserts.per_key(delta, self._key, self._row, partitions, proven=self.proven)
-        line = "concat(r, '\\t', change, '\\n')" if staged else "concat(r, '\\n')"
-        return f"SELECT {line} AS line, came, k FROM ({changes})"
+        return f"SELECT concat(r, '\\t', change, '\\n') AS line, came, change, k FROM ({changes})"
+
+    def first_lines(self, delta: ZSet, partitions: int) -> str:
+        """`line`, for COPY into an empty table: a snapshot in which no key repeats.  One shuffle: it bounds parts."""
+        lines = f"SELECT concat({self._row}, '\\n') AS line FROM ({delta.sql})"
+        return f"SELECT /*+ REPARTITION({partitions}, line) */ line FROM ({lines})"
 
     def encoded(self, delta: ZSet) -> str:
         """For `lines_here`.  No shuffle."""
         return upserts.encoded(delta, self._key, self._row)
 
-    def lines_here(self, encoded: pa.Table, *, staged: bool = True) -> pa.Table:
-        """The same lines, made on the driver."""
+    def lines_here(self, encoded: pa.Table) -> pa.Table:
+        """The same as `lines`, made on the driver."""
         changes = upserts.per_key_here(encoded)
-        parts = [changes["r"], "\t", changes["change"], "\n"] if staged else [changes["r"], "\n"]
-        line = pc.binary_join_element_wise(*parts, "")
-        return pa.table({"line": line, "came": changes["came"], "k": changes["k"]})
+        line = pc.binary_join_element_wise(changes["r"], "\t", changes["change"], "\n", "")
+        return changes.append_column("line", line)
 
     @property
     def _key(self) -> str:

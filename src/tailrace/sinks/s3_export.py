@@ -51,6 +51,14 @@ class Export:
             raise SqlError(f'bucket "{bucket}" does not exist', sqlstate="42704")
         delete(self.connection, f"{self.directory}/{self._sentinel}")  # is not there: only to see whether we may
 
+    def complete(self) -> tuple[int, int]:
+        """How many files are complete by now, and their bytes.  Asks the bucket."""
+        system = self.connection.file_system()
+        selector = fs.FileSelector(self.directory, allow_not_found=True, recursive=True)
+        found = self._do(lambda: system.get_file_info(selector), "listing the bucket")
+        files = [info for info in found if info.type == fs.FileType.File and info.base_name != self._sentinel]
+        return len(files), sum(info.size for info in files)
+
     def run(self, rows: DataFrame, collect: Callable[[DataFrame], pa.Table]) -> Written:
         """Writes the files and returns when all are complete.  Runs a Spark job, through `collect`."""
         system = self.connection.file_system()

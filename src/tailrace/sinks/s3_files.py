@@ -104,14 +104,16 @@ class _ParquetFile:
     writer: pq.ParquetWriter
     group: int
     waiting: list[pa.RecordBatch] = field(default_factory=list)
+    waiting_bytes: int = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         self.waiting.append(cast(batch, self.writer.schema, _KIND, _HINT))
-        if sum(each.nbytes for each in self.waiting) >= self.group:
+        self.waiting_bytes += int(self.waiting[-1].nbytes)
+        if self.waiting_bytes >= self.group:
             self._flush()
 
     def size(self) -> int:
-        return int(self.stream.tell()) + sum(int(each.nbytes) for each in self.waiting)
+        return int(self.stream.tell()) + self.waiting_bytes
 
     def close(self) -> None:
         self._flush()
@@ -120,7 +122,7 @@ class _ParquetFile:
     def _flush(self) -> None:
         if self.waiting:
             self.writer.write_table(pa.Table.from_batches(self.waiting))
-            self.waiting = []
+            self.waiting, self.waiting_bytes = [], 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

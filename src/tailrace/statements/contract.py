@@ -6,7 +6,7 @@ them; that line and the file are all that a new statement needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -52,6 +52,7 @@ class Result:
     `tag` is the command tag; a `{rows}` in it is replaced by the number of rows sent.
     `copy` makes the rows the data of COPY … TO STDOUT, in that style; then `Prepared.columns` is None.
     `copy_in` asks the client for data, as COPY … FROM STDIN does; the statement is done when it has `finish`ed.
+    `work` is what remains to be done of a long statement: it says how far it is, and returns the number of rows.
     """
 
     tag: str
@@ -60,6 +61,15 @@ class Result:
     notices: list[Notice] = field(default_factory=list)
     copy: Literal["text", "csv", "binary"] | None = None
     copy_in: CopyIn | None = None
+    work: Generator[Notice, None, int] | None = None
+
+    def finish(self) -> Iterator[Notice]:
+        """Does the work, if there is any, and says what comes up on the way."""
+        work, self.work = self.work, None
+        if work is None:
+            return
+        rows = yield from work
+        self.tag = self.tag.replace("{rows}", str(rows))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

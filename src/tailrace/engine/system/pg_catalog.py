@@ -125,6 +125,14 @@ def _users(session: EngineSession) -> Rows:
             yield role.name, role.oid, role.superuser, role.superuser, False, False, "********", None, None
 
 
+def _copying(session: EngineSession) -> Rows:
+    """COPY … TO a bucket.  How much there will be, and how many rows there are by now, is known at its end alone."""
+    for connected in session.engine.sessions.open():
+        size = connected.session.exported_bytes
+        if size is not None:
+            yield connected.session.pid, DATABASE_OID, DEFAULT_DATABASE, 0, "COPY TO", "FILE", size, 0, None, None
+
+
 def _settings(session: EngineSession) -> Rows:
     for name, value in session.variables.all():
         yield name, value, None, "Settings", "", None, "user", "string", "session", None, None, None, value, value
@@ -282,6 +290,12 @@ TABLES: tuple[SystemTable, ...] = (
         "pg_catalog.pg_tablespace",
         "oid oid, spcname text, spcowner oid, spcacl text[]?, spcoptions text[]?",
         lambda session: [(1663, "pg_default", owner_oid(session), None, None)],
+    ),
+    table(
+        "pg_catalog.pg_stat_progress_copy",
+        "pid integer, datid oid, datname text, relid oid, command text, type text, bytes_processed bigint,"
+        " bytes_total bigint, tuples_processed bigint?, tuples_excluded bigint?",
+        _copying,
     ),
     table(
         "pg_catalog.pg_timezone_names",
