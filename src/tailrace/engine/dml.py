@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from tailrace.catalog.items import Item
 from tailrace.engine import flink_tables, queries, returning
@@ -15,7 +16,7 @@ from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.context import Arguments
 from tailrace.engine.privileges import require
 from tailrace.engine.rows import arrow_schema
-from tailrace.errors import NotNullViolation, NotSupported, SqlError, UnknownColumn
+from tailrace.errors import DuplicateColumn, NotNullViolation, NotSupported, SqlError, SyntaxFailure, UnknownColumn
 from tailrace.plan.bind import BoundQuery, assign, bind_scalar
 from tailrace.plan.context import refs
 from tailrace.plan.expressions import Expression, Literal, Ref
@@ -47,6 +48,10 @@ def plan_insert(
             raise UnknownColumn(
                 f'column "{target}" of relation "{table.name.item}" does not exist',
                 position=statement.columns_position,
+            )
+        if targets.count(target) > 1:
+            raise DuplicateColumn(
+                f'column "{target}" specified more than once', position=statement.columns_position
             )
     text = statement.query or QueryText("SELECT")
     types = {column.name: column.type for column in table.schema}
@@ -159,7 +164,7 @@ def plan_delete(
 ) -> BoundQuery:
     """The query of the rows that go."""
     table = changeable(session, statement.table, "DELETE")
-    return _writable(_bound(session, table, statement, parameters))
+    return _writable(_bound(session, table, statement, parameters, using=statement.using))
 
 
 def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> int:
@@ -181,6 +186,8 @@ def plan_update(
         if each.column not in [column.name for column in table.schema]:
             message = f'column "{each.column}" of relation "{table.name.item}" does not exist'
             raise UnknownColumn(message, position=each.position)
+        if changed[each.column] is not each:
+            raise SyntaxFailure(f'multiple assignments to same column "{each.column}"', position=each.position)
     bound = _bound(session, table, statement, parameters, changed)
     count = len(table.schema)
     values = refs(bound.node)
@@ -211,8 +218,12 @@ def _bound(
     statement: Update | Delete,
     parameters: Sequence[SqlType | None],
     changed: Mapping[str, Assignment] | None = None,
+    using: QueryText | None = None,
 ) -> BoundQuery:
-    """SELECT the table's columns, and again as they are `changed`, FROM the table WHERE the condition."""
+    """SELECT the table's columns, and again as they are `changed`, FROM the table WHERE the condition.
+
+    With `using` a row goes once, however many others it meets: WHERE EXISTS (SELECT FROM `using` WHERE the condition).
+    """
     assert table.schema is not None
     alias = quote_ident(statement.alias or table.name.item)
     columns = [f"{alias}.{quote_ident(column.name)}" for column in table.schema]
@@ -222,12 +233,31 @@ def _bound(
     if changed is not None:
         values = (changed[c.name].value if c.name in changed else None for c in table.schema)
         kept = [parse_expression(column) for column in columns]
-        new = [kept[i] if v is None else parse_expression(v.text, v.start) for i, v in enumerate(values)]
+        new = [kept[i] if v is None else _assigned(table, i, v) for i, v in enumerate(values)]
         tree.set("expressions", [*tree.expressions, *new])
         types += types
     if statement.where is not None:
         tree.set("where", parse_expression(statement.where.text, statement.where.start))
+    if using is not None:
+        joined = _reading(f"SELECT {', '.join(columns)} FROM {place} AS {alias}, ", using, tree)
+        session.bind_change(joined, table, parameters, types)  # for names that could be either's
+        tree.set("where", exp.Exists(this=_reading("SELECT 1 FROM ", using, tree)))
     return session.bind_change(tree, table, parameters, types)
+
+
+def _assigned(table: Item, place: int, value: QueryText) -> exp.Expr:
+    if value.text.strip().upper() != "DEFAULT":
+        return parse_expression(value.text, value.start)
+    default = table.statement.columns[place].default
+    return parse_expression("NULL" if default is None else default.text)
+
+
+def _reading(head: str, using: QueryText, tree: exp.Expr) -> exp.Expr:
+    """A query that begins with `head`, goes on with the relations of USING, and has the condition of `tree`."""
+    query = parse_query(head + using.text, using.start - len(head))
+    if tree.args.get("where") is not None:
+        query.set("where", tree.args["where"].copy())
+    return query
 
 
 def _writable(bound: BoundQuery) -> BoundQuery:

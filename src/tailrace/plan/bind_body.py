@@ -10,15 +10,26 @@ from sqlglot import exp
 from tailrace.errors import InvalidOption, NotSupported, SyntaxFailure, TypeMismatch
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_recursion import bind_recursive, is_recursive
-from tailrace.plan.build import canonical
+from tailrace.plan.build import call, canonical, conjunction
 from tailrace.plan.coercion import common_type
 from tailrace.plan.context import Context, Place, refs
-from tailrace.plan.expressions import Expression, Literal, Order
-from tailrace.plan.nodes import Distinct, Except, Intersect, Node, Project, TopK, Union, Values
+from tailrace.plan.expressions import Expression, Literal, Order, WindowCall
+from tailrace.plan.nodes import (
+    Distinct,
+    Except,
+    Filter,
+    Intersect,
+    Node,
+    Project,
+    TopK,
+    Union,
+    Values,
+    Window,
+)
 from tailrace.plan.scope import Scope, fields_of
 from tailrace.plan.syntax.expressions import position_of
 from tailrace.plan.values import parse_value
-from tailrace.types.core import BIGINT, TEXT, UNKNOWN, Column, SqlType
+from tailrace.types.core import BIGINT, BOOLEAN, TEXT, UNKNOWN, Column, SqlType
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,8 +208,33 @@ def limited(body: Body, query: exp.Expr, context: Context, place: Place) -> Body
     offset = _count(query.args.get("offset"), "OFFSET", context, place) or 0
     if limit is None and not offset:
         return body
+    if limit is not None and query.args["limit"].args.get("ties"):
+        return _with_ties(body, limit, offset, position_of(query.args["limit"]))
     node = TopK(input=body.node, partition_by=(), order_by=body.order_by, limit=limit, offset=offset)
     return replace(body, node=node)
+
+
+def _with_ties(body: Body, limit: int, offset: int, position: int | None) -> Body:
+    """The rows up to a place, and those that the order does not tell from the last of them."""
+    if not body.order_by:
+        raise SyntaxFailure("WITH TIES cannot be specified without ORDER BY clause", position=position)
+    rank, place = (
+        WindowCall(
+            function=function,
+            arguments=(),
+            partition_by=(),
+            order_by=body.order_by,
+            frame=None,
+            type=BIGINT,
+            nullable=False,
+        )
+        for function in ("over rank()", "over row_number()")
+    )
+    numbered = Window(input=body.node, calls=(rank, place), names=("rank", "place"))
+    *_, ranked, placed = refs(numbered)
+    last, before = (Literal(text=str(number), type=BIGINT) for number in (offset + limit, offset))
+    among = conjunction([call("<=", (ranked, last), BOOLEAN), call(">", (placed, before), BOOLEAN)])
+    return replace(body, node=Filter(input=numbered, predicate=among))
 
 
 def _count(clause: exp.Expr | None, word: str, context: Context, place: Place) -> int | None:

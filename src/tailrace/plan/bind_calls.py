@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tailrace.errors import DataError, GroupingFailure, NotSupported, SyntaxFailure, UnknownFunction
 from tailrace.plan.bind_contract import Binder
-from tailrace.plan.bind_windows import frame_text, named_window
+from tailrace.plan.bind_windows import frame_text, named_window, range_orders
 from tailrace.plan.build import call, canonical, is_null, negation
 from tailrace.plan.context import pending, refs
 from tailrace.plan.expressions import (
@@ -337,6 +337,7 @@ class Calls(Binder):
             self.order(part)
             for part in (window.args["order"].expressions if window.args.get("order") else ())
         ]
+        orders = range_orders(window.args.get("spec"), orders)
         entries: list[WindowFunction | AggregateFunction] = [*window_candidates(function.name)]
         entries = entries or [*aggregate_candidates(function.name)]
         found = resolve(entries, [a.type for a in arguments])

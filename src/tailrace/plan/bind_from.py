@@ -61,6 +61,8 @@ class FromBinder:
     ) -> Source:
         """One item of FROM, joined to what stands left of it."""
         if isinstance(item, exp.Table) and _is_function(item):
+            if left is not None and kind == "left" and not _always(condition):
+                return self._lateral(_as_subquery(item), left, kind, condition)
             return self._function(item, left, kind, condition)
         if item.args.get("lateral") and left is not None:
             return self._lateral(item, left, kind, condition)
@@ -103,7 +105,7 @@ class FromBinder:
         """A join in parentheses, possibly with a name of its own."""
         if item.args.get("alias") is None:
             return source
-        visible = [f for f in source.fields if not f.qualified_only]
+        visible = [f for f in source.fields if f.is_column]
         outputs = tuple(Ref(index=f.index, type=f.type, nullable=f.nullable) for f in visible)
         node = Project(input=source.node, expressions=outputs, names=tuple(f.name for f in visible))
         return self._named(node, item, "join")
@@ -208,6 +210,8 @@ class FromBinder:
             raise NotSupported(f"{kind.upper()} JOIN LATERAL not yet supported", position=position_of(item))
         scope = Scope(left.fields, parent=self.place.outer, similar=self.context.names.similar)
         right = self._named(self._subquery(item, scope), item, "subquery")
+        if item.args.get("function"):
+            right.fields.extend(_as_value(right.fields))
         width = len(left.node.schema)
         on = join is not None and join.args.get("on") is not None
         condition = self._condition([*left.fields, *shifted(right.fields, width)], join) if on else TRUE  # type: ignore[arg-type]
@@ -240,8 +244,8 @@ class FromBinder:
             columns.append(Column("ordinality", BIGINT, False))
         alias = table.args.get("alias")
         names = [c.name for c in alias.args.get("columns") or ()] if alias is not None else []
-        if alias is not None and not names and len(item.columns) == 1:
-            names = [alias.this.name]
+        if alias is not None and not names and [name for name, _ in item.columns] == [known_name(call.name)]:
+            names = [alias.this.name]  # what has a name of its own, as `value`, keeps it
         columns = [replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns)]
         if kind in ("right", "full"):
             raise NotSupported(
@@ -255,11 +259,8 @@ class FromBinder:
             outer=kind == "left",
         )
         relation = (alias.this.name if alias is not None else call.name,)
-        fields = [
-            *base.fields,
-            *fields_of(node.schema[len(base.node.schema) :], relation, len(base.node.schema)),
-        ]
-        return self._filtered(Source(node, fields), kind, join)
+        own = fields_of(node.schema[len(base.node.schema) :], relation, len(base.node.schema))
+        return self._filtered(Source(node, [*base.fields, *own, *_as_value(own)]), kind, join)
 
     def _records(self, table: exp.Table, base: Source, kind: JoinKind, join: exp.Join | None) -> Source:
         """A document, or each element of one, as a row of typed columns."""
@@ -284,12 +285,11 @@ class FromBinder:
         return self._filtered(Source(node, [*base.fields, *own]), kind, join)
 
     def _filtered(self, source: Source, kind: JoinKind, join: exp.Join | None) -> Source:
-        on = join.args.get("on") if join is not None else None
-        if on is None or (isinstance(on, exp.Boolean) and on.this):
+        if join is None or _always(join):
             return source
         if kind != "inner":
-            raise NotSupported("LEFT JOIN of a function ON anything but true not yet supported")
-        condition = self._condition(source.fields, join)  # type: ignore[arg-type]
+            raise NotSupported(f"{kind.upper()} JOIN of a function not yet supported")
+        condition = self._condition(source.fields, join)
         return Source(Filter(input=source.node, predicate=condition), source.fields)
 
     def _scalar_in_from(self, table: exp.Table, binder: ExpressionBinder, base: Source) -> Source:
@@ -330,12 +330,12 @@ def _ref(field: Field) -> Ref:
 
 
 def _common_names(left: Sequence[Field], right: Sequence[Field]) -> list[str]:
-    others = {f.name for f in right if not f.qualified_only}
-    return [f.name for f in left if not f.qualified_only and f.name in others]
+    others = {f.name for f in right if f.is_column}
+    return [f.name for f in left if f.is_column and f.name in others]
 
 
 def _only(fields: Sequence[Field], name: str, join: exp.Join) -> Field:
-    matches = [f for f in fields if f.name == name and not f.qualified_only]
+    matches = [f for f in fields if f.name == name and f.is_column]
     if not matches:
         raise UnknownColumn(
             f'column "{name}" specified in USING clause does not exist', position=position_of(join)
@@ -356,6 +356,26 @@ def _distinct_names(left: Sequence[Field], right: Sequence[Field], join: exp.Joi
         raise DuplicateObject(
             f'table name "{name}" specified more than once', sqlstate="42712", position=position
         )
+
+
+def _as_value(own: Sequence[Field]) -> list[Field]:
+    """Of a function that gives single values, its name in FROM stands for the value too."""
+    if len(own) != 1 or not own[0].relation:
+        return []
+    return [replace(own[0], relation=(), name=own[0].relation[-1], stands_for_row=True)]
+
+
+def _always(join: exp.Join | None) -> bool:
+    """There is no condition but ON true."""
+    on = join.args.get("on") if join is not None else None
+    return on is None or (isinstance(on, exp.Boolean) and bool(on.this))
+
+
+def _as_subquery(function: exp.Table) -> exp.Subquery:
+    """`f(x) AS a`  as  `LATERAL (SELECT * FROM f(x) AS a) AS a`."""
+    alias = function.args.get("alias") or exp.TableAlias(this=exp.Identifier(this=function.this.name, quoted=True))
+    rows = exp.Select(expressions=[exp.Star()], from_=exp.From(expressions=[function]))
+    return exp.Subquery(this=rows, lateral=True, function=True, alias=exp.TableAlias(this=alias.this.copy()))
 
 
 def _is_function(item: exp.Table) -> bool:

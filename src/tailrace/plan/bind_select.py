@@ -17,6 +17,7 @@ from tailrace.plan.bind_calls import Collected, SetCall
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_from import FromBinder
 from tailrace.plan.bind_groups import Grouping, bind_groups
+from tailrace.plan.bind_windows import window_definitions
 from tailrace.plan.build import canonical
 from tailrace.plan.context import Context, Place, as_pending
 from tailrace.plan.expressions import Expression, Order, Ref
@@ -55,7 +56,7 @@ class SelectBinder:
         source = FromBinder(context, place).bind(query.args.get("from_"))
         self.node: Node = source.node
         self.scope = Scope(source.fields, parent=place.outer, similar=context.names.similar)
-        self.collected = Collected(named_windows={w.this.name: w for w in query.args.get("windows") or ()})
+        self.collected = Collected(named_windows=window_definitions(query.args.get("windows") or ()))
 
     def body(self) -> Body:
         self._where()

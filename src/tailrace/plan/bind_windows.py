@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from tailrace.errors import NotSupported, SqlError
 from tailrace.plan.coercion import FLOATS
-from tailrace.plan.expressions import Order
+from tailrace.plan.expressions import Cast, Order
+from tailrace.plan.syntax.expressions import position_of
 from tailrace.plan.value_times import interval_value
-from tailrace.types.core import Numeric, SqlType
+from tailrace.types.core import DATE, TIMESTAMP, Numeric, SqlType, Timestamp, TimestampTz
 
 
-def named_window(node: exp.Window, named: Mapping[str, exp.Expr]) -> exp.Expr:
+def window_definitions(windows: Sequence[exp.Expr]) -> dict[str, exp.Expr]:
+    """What the WINDOW clause says, by name.  A window may build on those before it."""
+    named: dict[str, exp.Expr] = {}
+    for window in windows:
+        name = window.this.name
+        try:
+            if name in named:
+                raise SqlError(f'window "{name}" is already defined', sqlstate="42P20")
+            named[name] = named_window(window, named)
+        except SqlError as error:
+            error.position = position_of(window.this)
+            raise
+    return named
+
+
+def named_window(node: exp.Expr, named: Mapping[str, exp.Expr]) -> exp.Expr:
     """The window's definition; a name in it is replaced by what WINDOW says."""
     name = node.args.get("alias")
     if name is None:
@@ -21,10 +38,35 @@ def named_window(node: exp.Window, named: Mapping[str, exp.Expr]) -> exp.Expr:
     definition = named.get(name.name)
     if definition is None:
         raise SqlError(f'window "{name.name}" does not exist', sqlstate="42704")
+    _check_addition(node, name.name, definition)
     merged = exp.Window(this=node.this)
     for part in ("partition_by", "order", "spec"):
         merged.set(part, node.args.get(part) or definition.args.get(part))
     return merged
+
+
+def _check_addition(node: exp.Expr, name: str, definition: exp.Expr) -> None:
+    """OVER w is the window itself; OVER (w …) adds to it what it does not have."""
+    if node.args.get("itself"):
+        return
+    if node.args.get("partition_by"):
+        raise SqlError(f'cannot override PARTITION BY clause of window "{name}"', sqlstate="42P20")
+    if node.args.get("order") and definition.args.get("order"):
+        raise SqlError(f'cannot override ORDER BY clause of window "{name}"', sqlstate="42P20")
+    if definition.args.get("spec"):
+        raise SqlError(
+            f'cannot copy window "{name}" because it has a frame clause',
+            hint=f"OVER {name}, without parentheses, is the window itself.",
+            sqlstate="42P20",
+        )
+
+
+def range_orders(spec: exp.Expr | None, orders: Sequence[Order]) -> list[Order]:
+    """A RANGE of dates is one of timestamps: Spark knows no offset of a date but whole days."""
+    offsets = [] if spec is None else [spec.args["start"], spec.args["end"]]
+    if spec is None or spec.args["kind"].upper() != "RANGE" or all(isinstance(each, str) for each in offsets):
+        return list(orders)
+    return [replace(o, by=Cast(input=o.by, type=TIMESTAMP)) if o.by.type == DATE else o for o in orders]
 
 
 def frame_text(spec: exp.Expr | None, orders: Sequence[Order]) -> str | None:
@@ -34,9 +76,9 @@ def frame_text(spec: exp.Expr | None, orders: Sequence[Order]) -> str | None:
     kind = spec.args["kind"].upper()
     if kind == "GROUPS" and not orders:
         raise SqlError("GROUPS mode requires an ORDER BY clause", sqlstate="42P20")
-    fractions = kind == "RANGE" and bool(orders) and _has_fractions(orders[0].by.type)
-    start = _bound(spec.args["start"], spec.args.get("start_side"), kind, fractions=fractions)
-    end = _bound(spec.args["end"], spec.args.get("end_side"), kind, fractions=fractions)
+    by = orders[0].by.type if kind == "RANGE" and orders else None
+    start = _bound(spec.args["start"], spec.args.get("start_side"), kind, by)
+    end = _bound(spec.args["end"], spec.args.get("end_side"), kind, by)
     _check_direction(start, end)
     if kind == "RANGE" and len(orders) != 1 and any(_has_offset(bound) for bound in (start, end)):
         raise SqlError(
@@ -67,13 +109,17 @@ def _has_fractions(type: SqlType) -> bool:
     return isinstance(type, Numeric) or type in FLOATS
 
 
-def _bound(value: str | exp.Expr, side: str | None, kind: str, *, fractions: bool) -> str:
+def _bound(value: str | exp.Expr, side: str | None, kind: str, by: SqlType | None) -> str:
+    """`by`: the type of what a RANGE is ordered by."""
     if value == "current row":
         return "CURRENT ROW"
     if value == "unbounded":
         return f"UNBOUNDED {(side or '').upper()}"
+    fractions = by is not None and _has_fractions(by)
     if isinstance(value, exp.Literal) and not value.is_string and (fractions or value.this.isdigit()):
         return f"{value.this} {(side or '').upper()}"
+    if isinstance(value, exp.Literal) and value.is_string and isinstance(by, Timestamp | TimestampTz):
+        return f"{_interval(value.this)} {(side or '').upper()}"
     if kind == "RANGE" and isinstance(value, exp.Cast) and isinstance(value.this, exp.Literal):
         return f"{_interval(value.this.this)} {(side or '').upper()}"
     raise NotSupported(f"{kind} frames with an offset that is not a whole number not yet supported")

@@ -17,7 +17,8 @@ class Field:
     """One column that can be named.
 
     `relation` is its table's name, qualified as far as it is known: `("materialize", "public", "t")`, or an
-    alias. `qualified_only`: USING has merged it into another column, so only `t.c` still means it.
+    alias. `qualified_only`: USING has merged it into another column, so only `t.c` still means it.  `stands_for_row`:
+    the name is that of a function's rows, each of which is one value; a column of this name goes first.
     """
 
     relation: tuple[str, ...]
@@ -26,6 +27,12 @@ class Field:
     type: SqlType
     nullable: bool
     qualified_only: bool = False
+    stands_for_row: bool = False
+
+    @property
+    def is_column(self) -> bool:
+        """Part of `*`."""
+        return not self.qualified_only and not self.stands_for_row
 
     def answers_to(self, qualifier: tuple[str, ...]) -> bool:
         mine = self.relation[-len(qualifier) :]
@@ -65,6 +72,7 @@ class Scope:
         ]
         matches = [f for f in candidates if f.is_called(name, folded=False)]
         matches = matches or [f for f in candidates if f.is_called(name, folded=True)]
+        matches = [f for f in matches if not f.stands_for_row] or matches
         if not matches:
             return None
         if len({f.index for f in matches}) > 1:
@@ -97,7 +105,7 @@ class Scope:
         """The columns of `*`, or of `t.*`."""
         if qualifier:
             return [f for f in self.fields if f.answers_to(qualifier)]
-        return [f for f in self.fields if not f.qualified_only]
+        return [f for f in self.fields if f.is_column]
 
     def describe(self, index: int) -> str:
         """A column's name for messages."""

@@ -207,8 +207,18 @@ def _other(value: str, source: SqlType, target: SqlType) -> str:
         finite = "abs({x}) < double('Infinity') AND abs(CAST({x} AS float)) = double('Infinity')"
         return let({"x": value}, f"CASE WHEN {finite} THEN {large} ELSE CAST({{x}} AS float) END")
     if isinstance(target, Numeric) and one in FLOATS:
-        return f"CAST(CAST({value} AS double) AS {spark_type(target)})"
+        return _float_to_numeric(f"CAST({value} AS double)", _RELIABLE_DIGITS[one == REAL], spark_type(target))
     return f"CAST({value} AS {spark_type(target)})"
+
+
+_RELIABLE_DIGITS = (15, 6)  # of a double and of a real: what PostgreSQL takes over, 0.1 + 0.2 being 0.3
+
+
+def _float_to_numeric(value: str, digits: int, spark: str) -> str:
+    """NaN and infinities are left to Spark's cast, which fails."""
+    rounded = f"CAST(format_string('%.{digits - 1}e', {{x}}) AS {spark})"
+    finite = "abs({x}) < double('Infinity')"
+    return let({"x": value}, f"CASE WHEN {finite} THEN {rounded} ELSE CAST({{x}} AS {spark}) END")
 
 
 def _record(value: str, source: Record, target: Record) -> str:

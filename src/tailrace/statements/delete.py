@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from tailrace.engine import dml
 from tailrace.engine.context import Arguments, Session
-from tailrace.errors import NotSupported
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -42,6 +41,4 @@ def describe(
 
 
 def execute(statement: Delete, session: Session, arguments: Arguments) -> Result:
-    if statement.using is not None:
-        raise NotSupported("DELETE ... USING not yet supported", position=statement.using.start + 1)
     return Result(tag=f"DELETE {dml.delete(session, statement, arguments)}")

@@ -247,3 +247,8 @@ row(1, NULL, 'a b')::text
 '1 day -2:30'::text::interval
 '-1-2'::interval
 '1.5 months'::text::interval
+(0.1::float8 + 0.2::float8)::numeric
+0.1::real::numeric
+1234567.8::real::numeric
+(-1e-7)::float8::numeric
+round((1 / 3::float8)::numeric, 2)

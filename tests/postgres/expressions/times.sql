@@ -200,3 +200,14 @@ clock_timestamp() > '2020-01-01'
 make_interval(days => 10, hours => 5)
 make_interval(1, secs => 1.5)
 make_interval()
+interval '30 hours' + time '12:00'
+generate_series(1, 3, 0)
+interval '1 mon -1 day' / 2
+interval '1 year 2 mons 104:05:06' / 3
+interval '1 mon 1 day 1 hour' * -1.7
+justify_days(interval '1 mon -1 day')
+justify_days(interval '-65 days 1 hour')
+justify_hours(interval '1 day -1 hour')
+justify_hours(interval '-1 day 50 hours')
+avg(x) FROM (VALUES (interval '1 year 2 mons'), (interval '3 days'), (interval '100:05:06')) v(x)
+age(timestamptz '2020-01-01 00:00+00') = age(timestamp '2020-01-01')

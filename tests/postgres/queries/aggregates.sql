@@ -56,5 +56,6 @@ SELECT max(array[i, 0]) FROM ag WHERE i IS NOT NULL;
 SELECT avg(x) FROM (VALUES (interval '1 day'), (interval '2 days')) v(x);
 SELECT sum(x) FROM (VALUES (interval '1 day'), (interval '2 hours')) v(x);
 SELECT k, percentile_disc(0.25) WITHIN GROUP (ORDER BY s DESC), percentile_cont(0.75) WITHIN GROUP (ORDER BY i) FROM ag GROUP BY k;
+SELECT percentile_cont(array[0.25, NULL, 0.9]) WITHIN GROUP (ORDER BY i), percentile_disc(array[0.0, 0.5, 1]) WITHIN GROUP (ORDER BY s) FROM ag;
 SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY i) FROM ag;
 SELECT percentile_cont(0.5) FROM ag;

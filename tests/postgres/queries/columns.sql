@@ -16,7 +16,7 @@ SELECT id, s LIKE p, s LIKE p || '%', regexp_replace(s, 'l', p), s NOT LIKE '%b%
 SELECT id, d + 1, d - 30, d + v, d - '2000-01-01'::date, extract(year from d), extract(dow from d), extract(week from d), date_trunc('month', d), to_char(d, 'FMDay DD FMMonth YYYY'), d::text FROM co WHERE id <> 3;
 SELECT id, t + v, t - v, t - '2000-01-01', extract(epoch from t), extract(second from t), date_part('hour', t), date_trunc('hour', t), date_bin('15 minutes', t, '2001-01-01'), to_char(t, 'YYYY-MM-DD HH12:MI:SS.MS AM'), t::date, t::time FROM co;
 SELECT id, z + v, z AT TIME ZONE 'America/New_York', z::timestamp, t::timestamptz, extract(hour from z), date_trunc('day', z), date_trunc('day', z, 'Asia/Tokyo'), age(z, '1970-01-01 00:00+00'), to_char(z, 'TZ'), z::text FROM co;
-SELECT id, v * 2, v / 2, -v, v + '1 hour', v::text, extract(epoch from v), justify_hours(v), c + v, c::text, c - '01:00'::time, v::time FROM co;
+SELECT id, v * 2, v / 2, -v, v + '1 hour', v::text, extract(epoch from v), justify_hours(v), justify_days(v + v), v * -0.3, c + v, c::text, c - '01:00'::time, v::time FROM co;
 SELECT id, j -> 'a', j ->> 'n', j #> '{a,b,0}', j #>> '{a,b,1}', j -> 1, j ->> 0, jsonb_typeof(j), j ? 'a', j @> '[1]', j || '[9]', to_jsonb(s), jsonb_build_object('k', i, 's', s), jsonb_build_array(i, o, n) FROM co;
 SELECT id, jsonb_strip_nulls(j), jsonb_set(j, '{a}', '1') FROM co WHERE id = 1;
 SELECT id, (j -> 'n')::numeric, (j ->> 'n')::float8, (j -> 'a' -> 'b' -> 1)::int FROM co WHERE id = 1;

@@ -38,6 +38,9 @@ SELECT c.id, r.n + 1, json_typeof(r.v::json) FROM su_c c, json_to_recordset('[{"
 SELECT c.id, r.id, name = upper(nm) FROM su_c c LEFT JOIN LATERAL jsonb_to_record(jsonb_build_object('id', c.id * 2, 'nm', c.name)) AS r(id int, nm text) ON true;
 SELECT * FROM jsonb_to_recordset('[{"a": "one"}]') AS r(a int);
 SELECT * FROM generate_series(1, 2) AS r(a int);
+SELECT e.value, e, value ->> 'a', (SELECT count(*) FROM su_c WHERE id = (e ->> 'a')::int) FROM jsonb_array_elements('[{"a": 1}, {"a": 9}]') AS e;
+SELECT c.id, x, o.value, o FROM su_c c LEFT JOIN generate_series(1, c.id) AS x ON x > 1 LEFT JOIN LATERAL jsonb_array_elements_text(to_jsonb(array[c.name, 'z'])) AS o ON o <> c.name AND c.id < 3;
+SELECT g, i, u FROM generate_series(1, 2) AS g(i), unnest(array['p', 'q']) AS u WHERE g > 1 AND u.u = 'q';
 CREATE MATERIALIZED VIEW su_idle AS SELECT id, name FROM su_c c WHERE NOT EXISTS (SELECT 1 FROM su_o o WHERE o.customer = c.id);
 CREATE MATERIALIZED VIEW su_top AS SELECT id FROM su_o WHERE amount >= ALL (SELECT amount FROM su_o WHERE amount IS NOT NULL);
 CREATE MATERIALIZED VIEW su_not_in AS SELECT id FROM su_c WHERE id NOT IN (SELECT customer FROM su_o);

@@ -162,20 +162,29 @@ def _ranked(group: Group) -> str:
 _WRONG_FRACTION = raising("22003", "percentile value is not between 0 and 1")
 
 
-def _discrete(call: AggregateCall | WindowCall, group: Group) -> str:
+def _discrete(fraction: str) -> str:
     """The first value whose place among all is at least the fraction."""
-    place = "greatest(CAST(ceil(s[0].v0 * cardinality(s)) AS int), 1)"
-    value = f"CASE WHEN s[0].v0 NOT BETWEEN 0 AND 1 THEN {_WRONG_FRACTION} ELSE try_element_at(s, {place}).v1 END"
-    return f"element_at(transform(array({_ranked(group)}), s -> CASE WHEN cardinality(s) > 0 THEN {value} END), 1)"
+    return f"try_element_at(s, greatest(CAST(ceil({fraction} * cardinality(s)) AS int), 1)).v1"
 
 
-def _continuous(call: AggregateCall | WindowCall, group: Group) -> str:
+def _continuous(fraction: str) -> str:
     """Between the two values that lie next to the fraction."""
-    at = "s[0].v0 * (cardinality(s) - 1)"
+    at = f"{fraction} * (cardinality(s) - 1)"
     low, high = f"s[CAST(floor({at}) AS int)].v1", f"s[CAST(ceil({at}) AS int)].v1"
-    between = f"{low} + ({high} - {low}) * ({at} - floor({at}))"
-    value = f"CASE WHEN s[0].v0 NOT BETWEEN 0 AND 1 THEN {_WRONG_FRACTION} ELSE {between} END"
-    return f"element_at(transform(array({_ranked(group)}), s -> CASE WHEN cardinality(s) > 0 THEN {value} END), 1)"
+    return f"{low} + ({high} - {low}) * ({at} - floor({at}))"
+
+
+def _percentile(value: Callable[[str], str], *, several: bool = False) -> Text:
+    """`value`: Spark text of the value at a fraction of the sorted `s`.  `several`: the fractions are an array."""
+
+    def checked(fraction: str) -> str:
+        return f"CASE WHEN {fraction} NOT BETWEEN 0 AND 1 THEN {_WRONG_FRACTION} ELSE {value(fraction)} END"
+
+    def text(call: AggregateCall | WindowCall, group: Group) -> str:
+        found = f"transform(s[0].v0, p -> {checked('p')})" if several else checked("s[0].v0")
+        return f"element_at(transform(array({_ranked(group)}), s -> CASE WHEN cardinality(s) > 0 THEN {found} END), 1)"
+
+    return text
 
 
 def _mode(call: AggregateCall | WindowCall, group: Group) -> str:
@@ -296,8 +305,13 @@ AGGREGATES = (
     _aggregate("sum(interval) -> interval", _interval_sum),
     _aggregate("avg(interval) -> interval", _interval_avg),
     _aggregate("any_value(T) -> T", _plain("min")),
-    _aggregate("percentile_disc(double precision, T) -> T", _discrete),
-    _aggregate("percentile_cont(double precision, double precision) -> double precision", _continuous),
+    _aggregate("percentile_disc(double precision, T) -> T", _percentile(_discrete)),
+    _aggregate("percentile_disc(double precision[], T) -> T[]", _percentile(_discrete, several=True)),
+    _aggregate("percentile_cont(double precision, double precision) -> double precision", _percentile(_continuous)),
+    _aggregate(
+        "percentile_cont(double precision[], double precision) -> double precision[]",
+        _percentile(_continuous, several=True),
+    ),
     _aggregate("mode(T) -> T", _mode),
     _aggregate("single(T) -> T", _single),
     _aggregate("map_agg(text, T) -> map[text=>T]", _map),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tailrace.plan.functions import json_path
 from tailrace.plan.functions.entry import parse_signature
 from tailrace.plan.nodes import FlatMap
+from tailrace.plan.raising import raising
 from tailrace.types.core import INTEGER, SMALLINT, ArrayOf, Column, Record, SqlType
 
 ORDINALITY = "+ordinality"
@@ -42,10 +43,16 @@ def _table(signature: str, spark: str, **columns: str) -> TableFunction:
     )
 
 
+_NO_STEP = raising("22023", "step size cannot equal zero")
+
+
 def _series(type: str, zero: str) -> tuple[TableFunction, ...]:
     """Nothing when the end lies before the start; Spark would count down."""
     one = f"CASE WHEN {{0}} <= {{1}} THEN sequence({{0}}, {{1}}, {zero}) END"
-    step = "CASE WHEN ({2} > 0 AND {0} <= {1}) OR ({2} < 0 AND {0} >= {1}) THEN sequence({0}, {1}, {2}) END"
+    step = (
+        f"CASE WHEN {{2}} = 0 THEN {_NO_STEP}"
+        " WHEN ({2} > 0 AND {0} <= {1}) OR ({2} < 0 AND {0} >= {1}) THEN sequence({0}, {1}, {2}) END"
+    )
     return (
         _table(f"generate_series({type}, {type}) -> {type}", one),
         _table(f"generate_series({type}, {type}, {type}) -> {type}", step),

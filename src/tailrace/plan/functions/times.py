@@ -13,6 +13,7 @@ from tailrace.plan.raising import raising
 from tailrace.types.core import DATE, INTERVAL, TIME, SqlType, TimestampTz
 
 _DAY = "86400000000L"
+_PARTS = ("months", "days", "micros")
 
 MZ_NOW = "mz_now"
 """The time of the tick.  Whoever renders a plan says first which tick it is for: see plan/temporal.py."""
@@ -73,17 +74,23 @@ def _combined(sign: str) -> str:
 
 
 def scaled(interval: str, factor: str) -> str:
-    """An interval times a double: fractions of months spill into days, of days into µs."""
-    months, days = f"{interval}.months * {factor}", f"{interval}.days * {factor}"
-    whole_months = f"CAST(trunc_toward_zero({months}) AS int)"
-    text = (
-        f"named_struct('months', {whole_months}, 'days',"
-        f" CAST(trunc_toward_zero({days} + ({months} - {whole_months}) * 30) AS int), 'micros',"
-        f" CAST(rint({interval}.micros * {factor} + (({days} + ({months} - {whole_months}) * 30)"
-        f" - CAST(trunc_toward_zero({days} + ({months} - {whole_months}) * 30) AS int)) * {_DAY}) AS bigint))"
+    """An interval times a double: fractions of months spill into days, of days into µs, both rounded to six digits.
+
+    Spark's cast of a double to an integer cuts towards zero.
+    """
+    fields = (f"'{name}', {interval}.{field} * {factor}" for name, field in zip("mdu", _PARTS, strict=True))
+    steps = (
+        "named_struct('m', CAST(v.m AS int), 'd', CAST(v.d AS int), 'r', round((v.m - CAST(v.m AS int)) * 30, 6),"
+        " 'f', v.d - CAST(v.d AS int), 'u', v.u)",
+        "named_struct('m', v.m, 'd', v.d + CAST(v.r AS int), 's', round((v.f + v.r - CAST(v.r AS int)) * 86400, 6),"
+        " 'u', v.u)",
+        "CASE WHEN v.u IS NOT NULL THEN named_struct('months', v.m, 'days', v.d + CAST(v.s / 86400 AS int),"
+        " 'micros', CAST(rint(v.u + (v.s - CAST(v.s / 86400 AS int) * 86400) * 1000000) AS bigint)) END",
     )
-    # The double to integer cast of Spark already cuts towards zero.
-    return text.replace("trunc_toward_zero", "")
+    text = f"array(named_struct({', '.join(fields)}))"
+    for step in steps:
+        text = f"transform({text}, v -> {step})"
+    return f"element_at({text}, 1)"
 
 
 _FIELDS = {
@@ -259,6 +266,17 @@ def _justified(call: Call, render: Render) -> str:
     return f"element_at(transform({one}, v -> CASE WHEN v.i IS NOT NULL THEN {inner} END), 1)"
 
 
+def _justified_by(large: str, small: str, size: str) -> SparkText:
+    """As many of the smaller part as make `size` into the larger one; then both have one sign."""
+    whole, rest = f"({{i}}.{large} + CAST({{i}}.{small} div {size} AS int))", f"({{i}}.{small} % {size})"
+    back = f"CASE WHEN {whole} > 0 AND {rest} < 0 THEN 1 WHEN {whole} < 0 AND {rest} > 0 THEN -1 ELSE 0 END"
+    parts = {part: f"{{i}}.{part}" for part in _PARTS}
+    parts |= {large: f"{whole} - {back}", small: f"{rest} + {back} * {size}"}
+    fields = ", ".join(f"'{part}', {text}" for part, text in parts.items())
+    body = f"CASE WHEN {{i}} IS NOT NULL THEN named_struct({fields}) END"
+    return lambda call, render: let({"i": render(call.arguments[0])}, body)
+
+
 def _days_later(date: str, days: str, sign: str) -> str:
     """Spark counts on beyond the years that can be shown."""
     outside = raising("22008", "date out of range")
@@ -293,6 +311,7 @@ FUNCTIONS = (
     function("-(timestamptz, timestamptz) -> interval", _difference),
     function("-(time, time) -> interval", "named_struct('months', 0, 'days', 0, 'micros', {0} - {1})"),
     function("+(time, interval) -> time", f"pmod({{0}} + {{1}}.micros, {_DAY})"),
+    function("+(interval, time) -> time", f"pmod({{1}} + {{0}}.micros, {_DAY})"),
     function("-(time, interval) -> time", f"pmod({{0}} - {{1}}.micros, {_DAY})"),
     function("+(interval, interval) -> interval", _combined("+")),
     function("-(interval, interval) -> interval", _combined("-")),
@@ -314,10 +333,13 @@ FUNCTIONS = (
     function("date_trunc(text, interval) -> interval", _truncated_interval),
     function("age(timestamp, timestamp) -> interval", _age),
     function("age(timestamptz, timestamptz) -> interval", _age),
-    function(
-        "age(timestamp) -> interval",
-        "tailrace_age(unix_micros(CAST(current_date() AS timestamp)), unix_micros(CAST({0} AS timestamp)))",
-        volatile=True,
+    *(
+        function(
+            f"age({kind}) -> interval",
+            "tailrace_age(unix_micros(CAST(current_date() AS timestamp)), unix_micros(CAST({0} AS timestamp)))",
+            volatile=True,
+        )
+        for kind in ("timestamp", "timestamptz")
     ),
     function("to_timestamp(text, text) -> timestamptz", "timestamp_micros(tailrace_time_read({0}, {1}))"),
     function("to_date(text, text) -> date", "CAST(timestamp_micros(tailrace_time_read({0}, {1})) AS date)"),
@@ -375,16 +397,8 @@ FUNCTIONS = (
         "timezone(interval, timestamptz) -> timestamp",
         "CAST({1} + INTERVAL '0.000001' SECOND * {0}.micros AS timestamp_ntz)",
     ),
-    function(
-        "justify_hours(interval) -> interval",
-        f"named_struct('months', {{0}}.months, 'days', {{0}}.days + CAST({{0}}.micros div {_DAY} AS int),"
-        f" 'micros', {{0}}.micros % {_DAY})",
-    ),
-    function(
-        "justify_days(interval) -> interval",
-        "named_struct('months', {0}.months + CAST({0}.days div 30 AS int), 'days', {0}.days % 30,"
-        " 'micros', {0}.micros)",
-    ),
+    function("justify_hours(interval) -> interval", _justified_by("days", "micros", _DAY)),
+    function("justify_days(interval) -> interval", _justified_by("months", "days", "30")),
     function("now() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
     function("current_timestamp() -> timestamptz", "current_timestamp()", nulls="never", volatile=True),
     function("mz_now() -> mz_timestamp", lambda call, render: _timeless(), nulls="never", id=MZ_NOW),

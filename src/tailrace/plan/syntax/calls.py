@@ -65,7 +65,7 @@ def _windowed(cursor: Cursor, call: exp.Expr) -> exp.Expr:
     if cursor.is_operator("("):
         return parse_window(cursor, call)
     name = cursor.expect_name("a window name")
-    return exp.Window(this=call, alias=exp.Identifier(this=name.text, quoted=True))
+    return exp.Window(this=call, alias=exp.Identifier(this=name.text, quoted=True), itself=True)
 
 
 def parse_window(cursor: Cursor, call: exp.Expr | None) -> exp.Expr:

@@ -242,11 +242,13 @@ def _tail(cursor: Cursor, query: exp.Expr) -> None:
 
 
 def _fetch(cursor: Cursor) -> exp.Expr:
-    """`FETCH FIRST [n] ROWS ONLY`."""
+    """`FETCH FIRST [n] ROWS { ONLY | WITH TIES }`."""
     if not cursor.take_one_of("first", "next"):
         cursor.fail("FIRST or NEXT")
     count = exp.Literal.number("1") if cursor.is_one_of("row", "rows") else parse_expression(cursor)
     if not cursor.take_one_of("row", "rows"):
         cursor.fail("ROW or ROWS")
-    cursor.expect_word("only")
-    return exp.Limit(expression=count)
+    ties = cursor.take_word("with", "ties")
+    if not ties and not cursor.take_word("only"):
+        cursor.fail("ONLY or WITH TIES")
+    return exp.Limit(expression=count, ties=bool(ties))
