@@ -12,9 +12,6 @@ import pytest
 
 from clients.values import VALUES
 
-# Of any other array asyncpg asks first what it is, by a query with WITH RECURSIVE.
-KNOWN = {type: value for type, value in VALUES.items() if not type.endswith("[]") or type == "text[]"}
-
 
 def run(dsn: str, work: Callable[[Any], Awaitable[Any]]) -> Any:
     async def connected() -> Any:
@@ -29,19 +26,31 @@ def run(dsn: str, work: Callable[[Any], Awaitable[Any]]) -> Any:
 
 def test_parameters_of_every_type_go_in_and_come_back(dsn: str) -> None:
     async def work(connection: Any) -> Any:
-        columns = ", ".join(f"c{i} {type}" for i, type in enumerate(KNOWN))
+        columns = ", ".join(f"c{i} {type}" for i, type in enumerate(VALUES))
         await connection.execute(f"CREATE TABLE asyncpg_values ({columns}, j jsonb)")
-        marks = ", ".join(f"${i + 1}" for i in range(len(KNOWN) + 1))
-        values = [*KNOWN.values(), json.dumps({"a": [1, None]})]
+        marks = ", ".join(f"${i + 1}" for i in range(len(VALUES) + 1))
+        values = [*VALUES.values(), json.dumps({"a": [1, None]})]
         assert await connection.execute(f"INSERT INTO asyncpg_values VALUES ({marks})", *values) == "INSERT 0 1"
-        for type, value in KNOWN.items():
+        for type, value in VALUES.items():
             found = await connection.fetchrow(f"SELECT $1::{type}, $2::{type}", value, None)
             assert tuple(found) == (value, None), type
         return await connection.fetchrow("SELECT * FROM asyncpg_values WHERE c0 = $1", True)
 
     *values, document = run(dsn, work)
-    assert values == list(KNOWN.values())
+    assert values == list(VALUES.values())
     assert json.loads(document) == {"a": [1, None]}
+
+
+def test_arrays_are_asked_about_once_and_then_taken_by_any_statement(dsn: str) -> None:
+    async def work(connection: Any) -> None:
+        await connection.execute("CREATE TABLE asyncpg_arrays (k int, n int[], t text[])")
+        rows = [(k, list(range(k)), [str(i) for i in range(k)]) for k in range(4)]
+        await connection.executemany("INSERT INTO asyncpg_arrays VALUES ($1, $2, $3)", rows)
+        found = await connection.fetch("SELECT k, n, t FROM asyncpg_arrays WHERE k = ANY($1::int[]) ORDER BY k", [1, 3])
+        assert [tuple(row) for row in found] == [rows[1], rows[3]]
+        assert await connection.fetchval("SELECT array_agg(k ORDER BY k) FROM asyncpg_arrays") == [0, 1, 2, 3]
+
+    run(dsn, work)
 
 
 def test_cursors_and_transactions(dsn: str) -> None:
