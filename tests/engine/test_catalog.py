@@ -147,6 +147,12 @@ def test_session_functions_say_what_the_session_is(connection: psycopg.Connectio
 
 def test_what_is_shown_can_be_filtered_and_selected_from(connection: psycopg.Connection) -> None:
     assert connection.execute("SHOW TABLES").fetchall() == [("bids", "what people offer")]
+    assert connection.execute("SHOW TABLES FROM public").fetchall() == [("bids", "what people offer")]
+    assert connection.execute("SHOW TABLES FROM mz_catalog").fetchall() == []
+    assert connection.execute("SHOW OBJECTS ON bids").fetchall() != []
+    assert connection.execute("SHOW OBJECTS ON cheap").fetchall() == []
+    with pytest.raises(psycopg.errors.InvalidSchemaName, match="unknown schema 'nope'"):
+        connection.execute("SHOW TABLES FROM nope")
     assert connection.execute("SHOW OBJECTS WHERE type = 'view'").fetchall() == [("cheap", "view", "")]
     assert connection.execute("SHOW OBJECTS LIKE 'sp%'").fetchall() == [("spent", "materialized view", "")]
     query = "SELECT o.name FROM (SHOW OBJECTS) o JOIN (SHOW MATERIALIZED VIEWS) m ON m.name = o.name"

@@ -33,9 +33,9 @@ def test_after_a_clean_stop_the_engine_goes_on_where_it_was(pipelines: PipelineF
     assert pipeline.check() == list(verdicts.values())
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_for_the_whole_group_ends_it_quietly(tmp_path: Path, number: signal.Signals) -> None:
-    """Some service managers send it to every process at once."""
+    """Ctrl-C in a terminal and some service managers send it to every process at once."""
     with EngineProcess(tmp_path / "data", tmp_path / "engine.log", "--driver-memory", "1g") as engine:
         engine.start()
         with engine.connect() as connection:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from tailrace.cli.options import pace, sizes
 from tailrace.cli.settings import ENGINE, add_flags, resolve
+from tailrace.cli.stopping import heed_signals
 from tailrace.cli.table import print_rows
 from tailrace.engine.engine import Engine
 from tailrace.errors import TailraceError
@@ -42,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
     resolve(options, ENGINE, os.environ)
     text = options.file.read_text()
     stopping = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
+    heed_signals(stopping)
     spark = build_session(options.master, options.driver_memory)
+    heed_signals(stopping)
     with Engine(spark, options.data_dir, pace=pace(options), sizes=sizes(options)) as engine:
         _execute(engine, text, options.file, options.dialect)
         while not stopping.is_set() and engine.has_unbounded_inputs() and engine.loop.failure is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import threading
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any
 from tailrace.catalog import database
 from tailrace.cli.options import pace, sizes
 from tailrace.cli.settings import ENGINE, SERVER, add_flags, resolve
+from tailrace.cli.stopping import heed_signals
 from tailrace.console.app import Console
 from tailrace.engine.engine import Engine
 from tailrace.engine.warm_up import warm_up
@@ -36,10 +36,10 @@ def run(options: argparse.Namespace) -> int:
     if options.data_dir is None:
         raise InvalidOption("no data directory", hint="Give --data-dir, TAILRACE_DATA_DIR, or data-dir in --config.")
     stopping = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
+    heed_signals(stopping)
     _say("starting Spark …")
     spark = build_session(options.master, options.driver_memory)
+    heed_signals(stopping)
     if options.warm_up and not (options.data_dir / database.FILE).exists():
         _say("warming up …")
         warm_up(spark)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tailrace.engine import queries
 from tailrace.engine.clusters import restated
 from tailrace.engine.rows import rows_of
-from tailrace.engine.system.shows import SHOWN, columns_of, relation_of, rows_of_kind
-from tailrace.errors import NotSupported
+from tailrace.engine.system.identity import SCHEMAS
+from tailrace.engine.system.shows import SHOWN, Where, columns_of, relation_of, rows_of_kind
+from tailrace.errors import NotSupported, UnknownObject
 from tailrace.sql.names import QueryText
 from tailrace.statements.contract import Result
 from tailrace.types.core import BOOLEAN, TEXT, Column, Schema
@@ -38,14 +39,29 @@ def objects(session: EngineSession, statement: ShowObjects) -> Result:
     columns = columns_of(statement.kind)
     if statement.filter is not None and statement.filter.where is not None:
         return _where(session, statement, statement.filter.where)
-    rows = rows_of_kind(session, statement.kind, statement.cluster)
+    rows = rows_of_kind(session, statement.kind, _place(session, statement))
     return Result(tag="SHOW", columns=columns, rows=rows_of(columns, _filtered(rows, statement.filter)))
+
+
+def _place(session: EngineSession, statement: ShowObjects) -> Where:
+    """What FROM, ON and IN CLUSTER say."""
+    schema, on = statement.schema, statement.on
+    if schema is not None and schema.item not in SCHEMAS:
+        raise UnknownObject(f"unknown schema '{schema.item}'", sqlstate="3F000", position=schema.position)
+    return Where(
+        cluster=statement.cluster,
+        schema=None if schema is None else schema.item,
+        on=None if on is None else session.resolve(on).id,
+    )
 
 
 def _where(session: EngineSession, statement: ShowObjects, condition: QueryText) -> Result:
     """SHOW … WHERE: the same condition on the relation behind it."""
     if statement.cluster is not None:
         raise NotSupported("SHOW ... IN CLUSTER ... WHERE not yet supported", hint="Name the cluster in WHERE.")
+    if statement.schema is not None or statement.on is not None:
+        hint = "Use LIKE, or SELECT from mz_objects."
+        raise NotSupported("SHOW ... FROM or ON ... WHERE not yet supported", hint=hint)
     head = f"SELECT * FROM {relation_of(statement.kind)} WHERE "
     result = queries.answer(session, QueryText(head + condition.text, condition.start - len(head)), ())
     result.tag = "SHOW"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
@@ -57,7 +58,23 @@ def columns_of(kind: str) -> Schema:
     return tuple(Column(name, BOOLEAN if name == "ready" else TEXT) for name in names)
 
 
-def rows_of_kind(session: EngineSession, kind: str, cluster: str | None = None) -> list[tuple[str | bool | None, ...]]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Where:
+    """Which of all objects: in this cluster, of this schema, made from this relation (by id).  None: wherever."""
+
+    cluster: str | None = None
+    schema: str | None = None
+    on: str | None = None
+
+    def holds(self, item: Item) -> bool:
+        return (
+            self.cluster in (None, item.cluster)
+            and self.schema in (None, item.name.schema)
+            and (self.on is None or self.on in item.depends_on)
+        )
+
+
+def rows_of_kind(session: EngineSession, kind: str, where: Where | None = None) -> list[tuple[str | bool | None, ...]]:
     if kind in ("clusters", "cluster replicas"):
         return list(_replicas(session) if kind == "cluster replicas" else _clusters(session))
     if kind == "privileges":
@@ -67,7 +84,7 @@ def rows_of_kind(session: EngineSession, kind: str, cluster: str | None = None) 
     if kind in _FIXED:
         return [(name, "") for name in _FIXED[kind]]
     comments = session.engine.storage.comments()
-    wanted = [item for item in session.engine.catalog.of_kind(*_KINDS[kind]) if cluster in (None, item.cluster)]
+    wanted = [item for item in session.engine.catalog.of_kind(*_KINDS[kind]) if where is None or where.holds(item)]
     return [_row(item, kind, comments.get((item.id, 0), "")) for item in wanted]
 
 
