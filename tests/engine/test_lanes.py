@@ -128,6 +128,7 @@ def test_a_query_sees_a_slow_cluster_and_a_quick_one_at_one_tick(server: Server,
     clear(connection)
 
 
+@pytest.mark.slow
 def test_an_engine_that_ends_while_a_cluster_is_behind_goes_on_there(spark: SparkSession, tmp_path: Path) -> None:
     pace = Pace(interval=0.02, checkpoint=0.1)
     with Engine(spark, tmp_path, pace=pace) as engine, serving(engine) as connection:

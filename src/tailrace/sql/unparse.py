@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tailrace.sql.keywords import RESERVED
+from tailrace.sql.keywords import RESERVED_BY_POSTGRES
 from tailrace.sql.lexer import Kind, scan
 from tailrace.sql.names import Name, QueryText, SecretRef
 
@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 
 def quote_ident(identifier: str) -> str:
     """Bare where that means the same, else in double quotes."""
-    if _PLAIN.fullmatch(identifier) and identifier.upper() not in RESERVED:
+    if _PLAIN.fullmatch(identifier) and identifier.upper() not in RESERVED_BY_POSTGRES:
         return identifier
     return '"' + identifier.replace('"', '""') + '"'
 
