@@ -253,7 +253,7 @@ def test_a_key_that_is_told_twice_in_a_tick_is_noticed_also_in_slots(broker, spa
 
 def test_a_tick_that_was_thought_to_be_small_is_written_in_slots_if_it_is_not(definition, spark):
     sink = started(definition, spark, Limits(small_rows=100))
-    assert sink.write(Tick(10), replace(numbers(2_500), rows=3)).slots == 8
+    assert sink.write(Tick(10), replace(numbers(2_500), rows=3)).slots == 10
     assert len({each.key for each in told(definition)}) == len(told(definition)) == 2_500
 
 

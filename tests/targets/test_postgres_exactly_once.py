@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -201,6 +202,16 @@ def test_a_large_snapshot_goes_through_in_pieces(postgres: Postgres, writers: Wr
     found = contents(postgres, writers.sink)
     assert found == {i: f"v{i}" for i in range(20_000)}
     assert writers.open().progress().tick == T1
+
+
+@pytest.mark.usefixtures("little_room")
+def test_what_was_thought_to_be_small_and_does_not_fit_the_driver_goes_through_in_pieces(
+    postgres: Postgres, writers: Writers
+) -> None:
+    writer = writers.open()
+    writer.progress()
+    assert writer.write(T1, replace(numbers(40_000), rows=3)).messages == 40_000
+    assert len(contents(postgres, writers.sink)) == 40_000
 
 
 def test_a_snapshot_goes_into_an_empty_table_directly_and_over_rows_that_are_there(

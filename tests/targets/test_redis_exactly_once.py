@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -181,6 +182,16 @@ def test_a_large_snapshot_goes_through_in_chunks(redis: Redis, writers: Writers)
     assert writer.write(T1, numbers(20_000)).messages == 20_000
     assert contents(redis, writers.sink) == {i: f"v{i}" for i in range(20_000)}
     assert writers.open().progress().tick == T1
+
+
+@pytest.mark.usefixtures("little_room")
+def test_what_was_thought_to_be_small_and_does_not_fit_the_driver_goes_through_in_chunks(
+    redis: Redis, writers: Writers
+) -> None:
+    writer = writers.open()
+    writer.progress()
+    assert writer.write(T1, replace(numbers(40_000), rows=3)).messages == 40_000
+    assert len(contents(redis, writers.sink)) == 40_000
 
 
 def test_a_large_tick_that_was_cut_off_is_offered_again_and_finished(redis: Redis, writers: Writers) -> None:

@@ -15,6 +15,8 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
@@ -40,10 +42,21 @@ _FILES = {
 }
 
 
-def is_too_much(error: Exception) -> bool:
-    """Spark refused to bring so many rows to the driver: somebody's guess was far too low, as of a join of one row with
-    millions."""
-    return "spark.driver.maxResultSize" in str(error)
+class TooMuch(Exception):
+    """What was thought to be few rows is more than Spark brings to the driver: say, one row that joined millions.
+
+    To be caught by whoever guessed, who then leaves the rows where they are.
+    """
+
+
+def few(rows: DataFrame) -> pa.Table:
+    """Rows that are thought to be few, on the driver; or TooMuch.  Runs a Spark job."""
+    try:
+        return rows.toArrow()
+    except (PySparkException, Py4JError) as error:
+        if "spark.driver.maxResultSize" in str(error):
+            raise TooMuch from None
+        raise
 
 
 @lru_cache(maxsize=1000)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+_ANY_NUMBER = 10_000_000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Placed:
@@ -47,6 +49,10 @@ class ZSet:
     def is_empty(self) -> bool:
         """Known to be empty.  A Z-set that says False may still turn out to have no rows."""
         return self.sql is None
+
+    def many(self) -> ZSet:
+        """The same, whose guess proved to be far too low: any number of rows."""
+        return replace(self, rows=_ANY_NUMBER)
 
     def plus(self, *others: ZSet) -> ZSet:
         """The sum: UNION ALL."""

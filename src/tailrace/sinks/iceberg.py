@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
@@ -25,6 +26,7 @@ from pyspark.sql import SparkSession
 
 from tailrace.errors import InternalError, KeyViolation, SqlError, TailraceError, Unavailable
 from tailrace.formats import iceberg_columns
+from tailrace.ivm.views import TooMuch, few
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks import iceberg_history, iceberg_upkeep
 from tailrace.sinks.arrow_cast import cast
@@ -182,16 +184,18 @@ class IcebergSink:
             self._refuse_repeated(table, delta)
         if delta.positive:
             return self._data_files(files, self._sink.came(delta), delta)
-        if delta.rows > self._small_rows:
-            deletes = write_deletes(files, self._found(table, stream(self._spark.sql(self._sink.left(delta)))))
-            return self._data_files(files, self._sink.came(delta), delta) + deletes
-        came, left = self._sink.split(self._small.sql(self._sink.changes(delta)).toArrow())
-        deletes = write_deletes(files, self._found(table, left.to_batches()))
-        return files.write(came.to_batches()) + deletes
+        if delta.rows <= self._small_rows:
+            with suppress(TooMuch):
+                came, left = self._sink.split(few(self._small.sql(self._sink.changes(delta))))
+                deletes = write_deletes(files, self._found(table, left.to_batches()))
+                return files.write(came.to_batches()) + deletes
+        deletes = write_deletes(files, self._found(table, stream(self._spark.sql(self._sink.left(delta)))))
+        return self._data_files(files, self._sink.came(delta), delta) + deletes
 
     def _data_files(self, files: TableFiles, text: str, delta: ZSet) -> list[DataFile]:
         if delta.rows <= self._small_rows:
-            return files.write(self._small.sql(text).toArrow().to_batches())
+            with suppress(TooMuch):
+                return files.write(few(self._small.sql(text)).to_batches())
         return files.write_in_tasks(self._spark.sql(text))
 
     def _found(self, table: Table, keys: Iterable[pa.RecordBatch]) -> list[Found]:
@@ -203,8 +207,9 @@ class IcebergSink:
 
     def _batches(self, text: str, delta: ZSet) -> Iterable[pa.RecordBatch]:
         if delta.rows <= self._small_rows:
-            few: list[pa.RecordBatch] = self._small.sql(text).toArrow().to_batches()
-            return few
+            with suppress(TooMuch):
+                here: list[pa.RecordBatch] = few(self._small.sql(text)).to_batches()
+                return here
         return stream(self._spark.sql(text))
 
     # ── keys that are not unique ──

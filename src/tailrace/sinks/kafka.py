@@ -18,12 +18,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tailrace.errors import InternalError, Unavailable
-from tailrace.ivm.views import is_too_much
+from tailrace.ivm.views import TooMuch, few
 from tailrace.ivm.zset import Placed, ZSet
 from tailrace.kafka.admin import Topics
 from tailrace.sinks import pairing
@@ -50,7 +48,6 @@ log = logging.getLogger(__name__)
 
 _LARGE_REACH_SECONDS = 2.0
 _MUCH_TOO_LOW = 20  # times as many rows as there may be: a guess that is of no use
-_ANY_NUMBER = 8  # slots, for want of a guess
 
 
 class KafkaSink:
@@ -115,14 +112,14 @@ class KafkaSink:
         if writer is None:
             raise Unavailable(f'it is in doubt what sink "{self._sink.name}" has written')
         self._check_turn(tick)
-        few = None if self._held.done or delta.rows > self._limits.small_rows else self._encoded(tick, delta)
-        if few is None:
+        here = None if self._held.done or delta.rows > self._limits.small_rows else self._encoded(tick, delta)
+        if here is None:
             self._topics.check_reachable(_LARGE_REACH_SECONDS)  # or Spark's tasks find out, which takes minutes
             if delta.rows <= self._limits.small_rows:
-                delta = replace(delta, rows=_ANY_NUMBER * self._limits.slot_rows)
+                delta = delta.many()
             written = self._certain(writer, tick, lambda: self._write_much(writer, tick, delta))
             return lambda: written
-        return lambda: self._certain(writer, tick, lambda: self._write_here(writer, tick, few))
+        return lambda: self._certain(writer, tick, lambda: self._write_here(writer, tick, here))
 
     def _certain(self, writer: Writer, tick: Tick, write: Callable[[], Written]) -> Written:
         try:
@@ -158,15 +155,13 @@ class KafkaSink:
         if delta.is_empty:
             return []
         try:
-            encoded = self._small.sql(self._told_as.encoded(delta)).toArrow()
-        except (PySparkException, Py4JError) as error:
-            if is_too_much(error):
-                return None
-            raise
+            encoded = few(self._small.sql(self._told_as.encoded(delta)))
+        except TooMuch:
+            return None
         if encoded.num_rows > _MUCH_TOO_LOW * self._limits.small_rows:
             return None
-        few = pairing.messages(encoded, self._told_as.at(tick), positive=delta.positive)
-        batches: list[pa.RecordBatch] = few.to_batches()
+        messages = pairing.messages(encoded, self._told_as.at(tick), positive=delta.positive)
+        batches: list[pa.RecordBatch] = messages.to_batches()
         return batches
 
     def _write_much(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import psycopg
@@ -24,6 +24,7 @@ from psycopg import sql
 from pyspark.sql import SparkSession
 
 from tailrace.errors import Fenced, InternalError, KeyViolation, SqlError, Unavailable
+from tailrace.ivm.views import TooMuch, few
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.arrow_stream import bytes_of, stream
 from tailrace.sinks.contract import Progress, Written
@@ -247,17 +248,22 @@ class PostgresSink:
         if delta.is_empty:
             return []
         if delta.rows <= self._small_rows:
-            few: list[pa.RecordBatch] = self._small.sql(self._sink.first_lines(delta, 1)).toArrow().to_batches()
-            return few
+            with suppress(TooMuch):
+                first: list[pa.RecordBatch] = few(self._small.sql(self._sink.first_lines(delta, 1))).to_batches()
+                return first
+            delta = delta.many()
         return stream(self._spark.sql(self._sink.first_lines(delta, self._partitions(delta))))
 
     def _lines(self, delta: ZSet) -> Iterable[pa.RecordBatch]:
         if delta.is_empty:
             return []
         if delta.rows <= self._small_rows:
-            rows = self._small.sql(self._sink.encoded(delta)).toArrow()
-            few: list[pa.RecordBatch] = self._sink.lines_here(rows).to_batches()
-            return few
+            with suppress(TooMuch):
+                here: list[pa.RecordBatch] = self._sink.lines_here(
+                    few(self._small.sql(self._sink.encoded(delta)))
+                ).to_batches()
+                return here
+            delta = delta.many()
         return stream(self._spark.sql(self._sink.lines(delta, self._partitions(delta))))
 
     def _partitions(self, delta: ZSet) -> int:

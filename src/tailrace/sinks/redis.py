@@ -28,6 +28,7 @@ from pyspark.sql import SparkSession
 from redis.connection import AbstractConnection
 
 from tailrace.errors import Fenced, InternalError, KeyViolation, Unavailable
+from tailrace.ivm.views import TooMuch, few
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.arrow_stream import bytes_of, stream
 from tailrace.sinks.contract import Progress, Written
@@ -140,16 +141,16 @@ class RedisSink:
     # ── one tick ──
 
     def _write(self, writer: _Writer, tick: Tick, delta: ZSet) -> Written:
-        is_small = delta.rows <= self._small_rows
-        if not is_small and self._sink.sole and not delta.is_empty:
+        here = self._here(delta)
+        if here is None and self._sink.sole:
             self._refuse_repeated(delta)
         rows = size = 0
-        chunks = self._chunks(self._batches(delta, is_small))
+        chunks = self._chunks(self._streamed(delta) if here is None else here)
         chunk: _Chunk | None = next(chunks, _Chunk())
         while chunk is not None:
             following = next(chunks, None)
             alone = rows == 0 and following is None
-            self._run(writer, tick, chunk, last=following is None, sole=alone and is_small)
+            self._run(writer, tick, chunk, last=following is None, sole=alone and here is not None)
             if following is not None:
                 crash_point("redis.chunk_written")
             rows, size = rows + chunk.rows, size + chunk.bytes
@@ -157,15 +158,23 @@ class RedisSink:
         crash_point("redis.written_not_seen")
         return Written(messages=rows, bytes=size)
 
-    def _batches(self, delta: ZSet, is_small: bool) -> Iterable[pa.RecordBatch]:
+    def _here(self, delta: ZSet) -> list[pa.RecordBatch] | None:
+        """The rows of a small change; None if it is not small."""
         if delta.is_empty:
             return []
-        if is_small:
-            rows = self._small.sql(self._sink.encoded(delta)).toArrow()
-            few: list[pa.RecordBatch] = self._sink.rows_here(rows).to_batches()
-            for batch in few:
-                self._check_unique(batch)  # all of them, before the first is written
-            return few
+        if delta.rows > self._small_rows:
+            return None
+        try:
+            rows = few(self._small.sql(self._sink.encoded(delta)))
+        except TooMuch:
+            return None
+        here: list[pa.RecordBatch] = self._sink.rows_here(rows).to_batches()
+        for batch in here:
+            self._check_unique(batch)  # all of them, before the first is written
+        return here
+
+    def _streamed(self, delta: ZSet) -> Iterable[pa.RecordBatch]:
+        delta = delta if delta.rows > self._small_rows else delta.many()
         return stream(self._spark.sql(self._sink.rows(delta, self._partitions(delta))))
 
     def _partitions(self, delta: ZSet) -> int:

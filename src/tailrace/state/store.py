@@ -16,10 +16,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 
-from tailrace.ivm.views import Views, arrow_schema, is_too_much
+from tailrace.ivm.views import TooMuch, Views, arrow_schema, few
 from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.lookup import Lookups
@@ -143,9 +141,7 @@ class Store:
         if small:
             try:
                 run = self._small(sql, layout, lo, hi, consolidated=not here)
-            except (PySparkException, Py4JError) as error:
-                if not is_too_much(error):
-                    raise
+            except TooMuch:
                 sql = layout.consolidated(sql) if here else sql
                 run = self._large(sql, layout, lo, hi, self.work)
         else:
@@ -233,7 +229,7 @@ class Store:
         rows = self.views.small.sql(sql)
         rows._jdf.queryExecution().executedPlan()  # planned here, once; what follows only runs it
         self.work.planning += time.monotonic() - started
-        table = rows.toArrow()
+        table = few(rows)
         if not consolidated:
             table = consolidate(table, layout)
         self.work.rows += table.num_rows

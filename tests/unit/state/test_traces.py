@@ -180,17 +180,10 @@ def test_a_merged_run_takes_nothing_away_only_if_none_of_its_parts_does(
     assert [run.positive for run in again.traces["t"].runs] == [True, True, False]
 
 
-def test_what_was_thought_to_be_little_and_is_too_much_for_the_driver_becomes_a_file(
-    store: Store, spark: SparkSession
-) -> None:
+@pytest.mark.usefixtures("little_room")
+def test_what_was_thought_to_be_little_and_is_too_much_for_the_driver_becomes_a_file(store: Store) -> None:
     many = "SELECT id AS h, concat('item', id) AS c0, CAST(id AS int) AS c1, 1L AS weight FROM range(200000)"
-    conf = spark.sparkContext._jsc.sc().conf()  # of the context itself: it is looked at for every job
-    before = conf.get("spark.driver.maxResultSize", "1g")
-    conf.set("spark.driver.maxResultSize", "1m")
-    try:
-        run = store.materialize(many, LAYOUT, BEGINNING, Tick(1), 10, consolidated=False)
-    finally:
-        conf.set("spark.driver.maxResultSize", before)
+    run = store.materialize(many, LAYOUT, BEGINNING, Tick(1), 10, consolidated=False)
     assert run is not None
     assert run.path is not None
     assert run.rows == 200_000
