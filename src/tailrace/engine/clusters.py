@@ -36,7 +36,11 @@ def create(session: EngineSession, statement: CreateCluster) -> None:
     if statement.replicas is not None:
         named = tuple((replica, options.get(SIZE)) for replica, options in statement.replicas)
     elif statement.size is None:
-        raise InvalidOption("SIZE must be specified for managed clusters", position=statement.name.position)
+        raise InvalidOption(
+            "SIZE must be specified for managed clusters",
+            hint=f"CREATE CLUSTER {quote_ident(name)} (SIZE 'local'): any name will do, it is kept and shown.",
+            position=statement.name.position,
+        )
     made = clusters.create(Cluster(name=name, size=statement.size, factor=statement.replication_factor, named=named))
     session.engine.role_store.own(made.key, session.role)
 
