@@ -242,7 +242,7 @@ def test_no_client_harms_the_server_or_another_client(
     eventually(lambda: set(engine.cluster.deliveries), deliveries)
     eventually(lambda: len(server._connections), 0)
     eventually(lambda: len(server._shared.keys._open), 0)
-    eventually(lambda: len(engine.cluster._pinned), 0)
+    eventually(lambda: len(engine.cluster.pins), 0)
     eventually(lambda: _sockets(server), sockets)
     assert [record.getMessage() for record in caplog.records] == [], f"seed {SEED}"
 

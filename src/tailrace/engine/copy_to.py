@@ -18,6 +18,7 @@ from tailrace.errors import InvalidOption, NotSupported, SqlError, TailraceError
 from tailrace.formats import parquet_columns
 from tailrace.formats.csv_lines import CsvStyle
 from tailrace.plan.bind import BoundQuery
+from tailrace.plan.data_errors import explain
 from tailrace.sinks.s3_export import Export
 from tailrace.sinks.s3_files import CsvFiles, FileFormat, ParquetFiles
 from tailrace.sql.names import Name, QueryText
@@ -27,7 +28,6 @@ from tailrace.statements import copy
 from tailrace.statements.contract import Notice, Result
 from tailrace.statements.select import Select
 from tailrace.ticks.beside import Errand
-from tailrace.ticks.cluster import explain
 from tailrace.types.core import TEXT, UNKNOWN, Char, Schema, Varchar
 
 if TYPE_CHECKING:

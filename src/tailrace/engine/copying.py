@@ -15,6 +15,7 @@ from tailrace.engine.rows import arrow_schema
 from tailrace.errors import DuplicateColumn, InvalidOption, NotSupported, SqlError, UnknownColumn
 from tailrace.plan.bind import assign, bind_scalar
 from tailrace.plan.coercion import cast as cast_to
+from tailrace.plan.data_errors import explain
 from tailrace.plan.expressions import Expression, Ref
 from tailrace.plan.expressions import Literal as Constant
 from tailrace.plan.nodes import Project, Scan
@@ -22,7 +23,6 @@ from tailrace.plan.parse import parse_expression
 from tailrace.plan.to_spark import render
 from tailrace.sql.options import Option
 from tailrace.statements.contract import Result
-from tailrace.ticks.cluster import explain
 from tailrace.types.core import TEXT, Char, Column, Varchar
 from tailrace.types.postgres import oid_of
 from tailrace.types.spark import ddl

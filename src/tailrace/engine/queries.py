@@ -15,6 +15,7 @@ from tailrace.engine.contents import check_readable, reading, text_of, wait_unti
 from tailrace.engine.rows import rows_of
 from tailrace.engine.system.registry import rows_now
 from tailrace.plan.bind import BoundQuery
+from tailrace.plan.data_errors import explain
 from tailrace.plan.expressions import Literal
 from tailrace.plan.local.contract import NotLocal
 from tailrace.plan.local.rows import rows_of as local_rows
@@ -24,7 +25,6 @@ from tailrace.plan.to_spark import render_order
 from tailrace.plan.walk import scans
 from tailrace.sql.names import QueryText
 from tailrace.statements.contract import Result
-from tailrace.ticks.cluster import explain
 from tailrace.types.core import Schema, SqlType, Tick
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from tailrace.engine.queries import Arguments, literals
 from tailrace.engine.rows import arrow_schema
 from tailrace.errors import NotSupported
 from tailrace.plan.bind import BoundQuery
+from tailrace.plan.data_errors import explain
 from tailrace.plan.parse import parse_query
 from tailrace.plan.substitute import substitute
 from tailrace.plan.to_spark import render
 from tailrace.plan.walk import scans
 from tailrace.sql.unparse import quote_ident
-from tailrace.ticks.cluster import explain
 from tailrace.types.core import SqlType
 from tailrace.types.spark import ddl
 

@@ -22,11 +22,11 @@ from tailrace.ivm.dataflow import traces
 from tailrace.ivm.operator import Operator
 from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
+from tailrace.plan.data_errors import explain
 from tailrace.plan.nodes import Node
 from tailrace.plan.walk import scans
 from tailrace.sinks.contract import Progress, Written
 from tailrace.state.store import Store
-from tailrace.ticks.cluster import explain
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.lane import FIRST
 from tailrace.types.core import BEGINNING, Tick

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tailrace.errors import DataError, InvalidText
+from tailrace.errors import DataError, InternalError, InvalidText, TailraceError
 from tailrace.plan.raising import BEGIN, END
 from tailrace.plan.values import RANGES
 
@@ -35,6 +35,17 @@ def translate(exception_text: str) -> DataError | None:
         if rule is not None:
             return rule(found[2])
     return None
+
+
+def explain(error: BaseException) -> TailraceError:
+    """Any exception as an error one can act on, or as our own bug."""
+    if isinstance(error, TailraceError):
+        return error
+    known = translate(str(error))
+    if known is not None:
+        return known
+    first = str(error).splitlines()[0] if str(error) else ""
+    return InternalError(f"{type(error).__name__}: {first}"[:500])
 
 
 def _name(spark: str) -> str:

@@ -17,8 +17,9 @@ from tailrace.ticks.lane import FIRST, PATIENCE_SECONDS, Before, Lane, owner_of
 from tailrace.types.core import Tick
 
 if TYPE_CHECKING:
-    from tailrace.ticks.cluster import Cluster, Maintained
+    from tailrace.ticks.cluster import Cluster
     from tailrace.ticks.deliver import Delivery
+    from tailrace.ticks.step import Maintained
 
 
 class Lanes:

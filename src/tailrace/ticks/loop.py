@@ -20,12 +20,13 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from tailrace.errors import Unavailable
+from tailrace.plan.data_errors import explain
 from tailrace.sources.contract import Offsets
 from tailrace.state import checkpoint
 from tailrace.state.compaction import Compactor
 from tailrace.testing.crash import crash_point
 from tailrace.ticks.clock import Clock
-from tailrace.ticks.cluster import Cluster, explain
+from tailrace.ticks.cluster import Cluster
 from tailrace.types.core import Tick
 
 _log = logging.getLogger("tailrace.ticks")

@@ -11,7 +11,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 
 from tailrace.errors import TailraceError
-from tailrace.ticks.cluster import Cluster, explain
+from tailrace.plan.data_errors import explain
+from tailrace.ticks.cluster import Cluster
 from tailrace.ticks.deliver import Delivery
 from tailrace.types.core import BEGINNING, Tick
 
