@@ -22,6 +22,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked 
 
 from tailrace.errors import SqlError, TailraceError, Unavailable
 from tailrace.kafka.client import librdkafka_properties
+from tailrace.kafka.client_log import CLIENT_LOG
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import DECISIVE, Attempt, reason, translate
 
@@ -63,7 +64,7 @@ class Topics:
         self._trouble: list[KafkaError] = []  # apart from self: a circle would keep the client alive
         settings: dict[str, Any] = {**librdkafka_properties(connection), "error_cb": self._trouble.append}
         # A logger of ours keeps the client from writing to standard error.
-        self.client = AdminClient(settings, logger=log)
+        self.client = AdminClient(settings, logger=CLIENT_LOG)
 
     def check_reachable(self, seconds: float = _REACH_SECONDS) -> None:
         """Returns when a broker has let us in.  Raises at once what waiting does not mend.

@@ -6,7 +6,6 @@ else is done on whole columns.  Memory is bounded by the producer's queue: when 
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,13 +21,12 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from tailrace.errors import SqlError, TailraceError, Unavailable
 from tailrace.kafka.client import librdkafka_properties
+from tailrace.kafka.client_log import CLIENT_LOG
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, reason, translate
 from tailrace.kafka.partition import murmur2, seahash
 from tailrace.kafka.partitioner import partitions_of
 from tailrace.sinks.contract import Written
-
-log = logging.getLogger(__name__)
 
 Settings: TypeAlias = Mapping[str, str | int | float | bool]
 Headers: TypeAlias = list[tuple[str, str | bytes | None]]
@@ -131,7 +129,7 @@ class Sender:
         own: Settings = {"client.id": outlet.client_id, "compression.type": outlet.compression, **settings}
         callbacks = {"error_cb": self.notes.on_error, "on_delivery": self.notes.on_delivery}
         properties = librdkafka_properties(outlet.connection) | _SETTINGS | own
-        self.producer = Producer({**properties, **callbacks}, logger=log)
+        self.producer = Producer({**properties, **callbacks}, logger=CLIENT_LOG)
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
         """Queues messages: columns `key`, `value`, `copies`, and perhaps `p`, `h`, `t`, `o` (see Envelope.extras)."""

@@ -7,7 +7,6 @@ another sink's open one); then committed records are read until it is passed.  A
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,11 +24,10 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from tailrace.errors import Unavailable
 from tailrace.kafka.admin import learn_leaders
 from tailrace.kafka.client import Properties, librdkafka_properties
+from tailrace.kafka.client_log import CLIENT_LOG
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, translate
 from tailrace.sinks.kafka_records import Held, Records
-
-log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 30.0
 _SUFFIXES = (1_000, 32_000)  # records to look at from the end, before all of them
@@ -61,7 +59,7 @@ class ProgressTopic:
     def end(self) -> int:
         """The offset after the last record, committed or not."""
         partition = TopicPartition(self.connection.progress_topic, 0)
-        client = AdminClient(librdkafka_properties(self.connection), logger=log)
+        client = AdminClient(librdkafka_properties(self.connection), logger=CLIENT_LOG)
         try:
             learn_leaders(client, [partition.topic], _ANSWER_SECONDS)
             asked = client.list_offsets(
@@ -91,7 +89,7 @@ class ProgressTopic:
 
     def _messages(self, start: int, end: int, isolation: str, wait: bool) -> Iterator[Message]:
         """Records and end-of-partition marks, until `end` is reached or, without `wait`, the first mark."""
-        consumer = Consumer(self._properties(isolation), logger=log)
+        consumer = Consumer(self._properties(isolation), logger=CLIENT_LOG)
         try:
             consumer.assign([TopicPartition(self.connection.progress_topic, 0, start)])
             reached, deadline = start, time.monotonic() + _PATIENCE_SECONDS

@@ -8,7 +8,6 @@ and no clock has to say when a tick begins.  Partitions are counted anew every r
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Collection, Mapping
@@ -26,11 +25,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not marked 
 
 from tailrace.errors import SqlError, TailraceError, Unavailable
 from tailrace.kafka.client import librdkafka_properties
+from tailrace.kafka.client_log import CLIENT_LOG
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, translate
 from tailrace.sources.contract import Offsets
-
-log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 3.0  # a tick waits for this; what is missing then is asked for again by a later one
 # A round without answers holds up the sources of other connections; so it is followed by a rest, in multiples
@@ -79,7 +77,7 @@ class LatestOffsets:
 
     def __init__(self, connection: KafkaConnection) -> None:
         self._connection = connection
-        self._client = AdminClient(librdkafka_properties(connection) | {"log_level": 3}, logger=log)
+        self._client = AdminClient(librdkafka_properties(connection) | {"log_level": 3}, logger=CLIENT_LOG)
         self._watchers: list[Watcher] = []
         self._silence: Unavailable | None = None  # of the last round, if nothing was answered
         self._resting_until = float("-inf")

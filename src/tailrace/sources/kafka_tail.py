@@ -8,7 +8,6 @@ message at or past it has come, or when the broker says that there is nothing mo
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +18,10 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from tailrace.errors import SqlError, TailraceError, Unavailable
 from tailrace.kafka.client import librdkafka_properties
+from tailrace.kafka.client_log import CLIENT_LOG
 from tailrace.kafka.failures import Attempt, translate
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_definition import KafkaSourceDefinition
-
-log = logging.getLogger(__name__)
 
 SILENT_SECONDS = 30.0
 """A broker that sends neither a message nor an end for so long is not there."""
@@ -73,7 +71,7 @@ class Tail:
         self._partitions: dict[int, _Partition] = {}
         self._trouble: TailraceError | None = None
         settings = {**_SETTINGS, "group.id": definition.group_id, "error_cb": self._note}
-        self.consumer = Consumer(librdkafka_properties(definition.connection) | settings, logger=log)
+        self.consumer = Consumer(librdkafka_properties(definition.connection) | settings, logger=CLIENT_LOG)
 
     def is_before(self, position: Offsets) -> bool:
         """Whether reading from there would not lead back."""
