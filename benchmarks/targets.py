@@ -63,7 +63,7 @@ _ROW = (
     "CAST({id} AS int) AS c0, concat('item-', {id} % 1000) AS c1, {id} * 7 + {version} AS c2,"
     " timestamp_ntz'2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, CAST({id} AS int)) AS c3"
 )
-
+_DDL = "c0 int, c1 string, c2 bigint, c3 timestamp_ntz"
 
 _WARM = 50_000  # rows that nobody measures: Spark compiles, and starts its workers
 
@@ -299,21 +299,25 @@ def _write(target: Target, views: Views, name: str, work: Work) -> tuple[Seconds
     for tick in range(work.ticks):
         first = (tick * work.changes) % max(work.rows - work.changes, 1)
         old, new = (_changed(views, first, work.changes, version) for version in (0, 1))
-        both = f"SELECT *, -1L AS weight FROM {old} UNION ALL SELECT *, 1L AS weight FROM {new}"
-        delta = ZSet(arity=len(SCHEMA), sql=both, rows=2 * work.changes)
+        run = f"SELECT * FROM {_run(views, old, new)}"
+        delta = ZSet(arity=len(SCHEMA), sql=run, rows=2 * work.changes, is_settled=True)
         changes["ours"] += seconds_of(lambda delta=delta, tick=tick: sink.write(Tick(tick + 2), delta))
-        came = views.small.sql(f"SELECT {NAMES} FROM {new}")
+        came = views.small.sql(f"SELECT {NAMES} FROM {views.add_arrow(new, _DDL)}")
         changes["append"] += seconds_of(lambda came=came: target.append(came, f"{name}_changes"))
         changes["upsert"] += seconds_of(lambda came=came: target.upsert(came, f"{name}_snapshot"))
     sink.close()
     return snapshot, changes
 
 
-def _changed(views: Views, first: int, count: int, version: int) -> str:
-    """Rows as a small tick has them: on the driver."""
+def _changed(views: Views, first: int, count: int, version: int) -> pa.Table:
     text = _ROW.format(id="id", version=version)
-    rows = views.large.sql(f"SELECT {text} FROM range({first}, {first + count})").toArrow()
-    return views.add_arrow(rows, "c0 int, c1 string, c2 bigint, c3 timestamp_ntz")
+    return views.large.sql(f"SELECT {text} FROM range({first}, {first + count})").toArrow()
+
+
+def _run(views: Views, old: pa.Table, new: pa.Table) -> str:
+    """A small tick as a view's trace has it: on the driver, the rows that left and those that came."""
+    weighted = [rows.append_column("weight", pa.array([sign] * len(rows))) for sign, rows in ((-1, old), (1, new))]
+    return views.add_arrow(pa.concat_tables(weighted), f"{_DDL}, weight bigint")
 
 
 def _measure_s3(views: Views, rows: int, folder: Path) -> bool:

@@ -12,7 +12,7 @@ def cast(batch: pa.RecordBatch, schema: pa.Schema, kind: str, hint: str | None =
     arrays = []
     for column, to in zip(batch.columns, schema, strict=True):
         try:
-            arrays.append(column.cast(to.type))
+            arrays.append(column if column.type == to.type else column.cast(to.type))
         except pa.ArrowInvalid as error:
             raise DataError(
                 f'value of column "{to.name}" out of range for {kind} {to.type}',

@@ -22,6 +22,7 @@ from pyiceberg.manifest import (
 )
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update import AssertTableUUID
 from pyiceberg.table.update.snapshot import _SnapshotProducer
@@ -43,7 +44,7 @@ class Change:
 
 def prepared(table: Table, change: Change) -> Transaction:
     """Everything is written but the table itself."""
-    transaction = Transaction(table)
+    transaction = _Transaction(table)
     snapshot = _Snapshot(change, transaction)
     snapshot.commit()  # to the transaction
     return transaction
@@ -62,6 +63,13 @@ def commit(table: Table, transaction: Transaction, *, conditional: bool = True) 
         raise Fenced(f'table "{name}" has been modified by another writer', detail=str(error)) from error
     finally:
         transaction._updates, transaction._requirements = (), ()
+
+
+class _Transaction(Transaction):
+    @property
+    def table_metadata(self) -> TableMetadata:
+        """pyiceberg copies all of it whenever it looks at some of it, and a snapshot looks at it twenty times."""
+        return super().table_metadata if self._updates else self._table.metadata
 
 
 class _Snapshot(_SnapshotProducer["_Snapshot"]):

@@ -118,17 +118,16 @@ class IcebergSinkDefinition:
         )
 
     def came(self, delta: ZSet) -> str:
-        """Rows that are new, or of a key that changed.  Of a snapshot, nothing cancels: it needs no shuffle."""
-        rows = delta if delta.positive else delta.consolidated()
-        return f"SELECT {self._outputs} FROM ({rows.sql}) WHERE weight > 0"
+        """Rows that are new, or of a key that changed.  Where nothing cancels, as in a snapshot, no shuffle."""
+        return f"SELECT {self._outputs} FROM ({delta.settled().sql}) WHERE weight > 0"
 
     def left(self, delta: ZSet) -> str:
         """Keys whose row is gone, or another."""
-        return f"SELECT {self._key_outputs} FROM ({delta.consolidated().sql}) WHERE weight < 0"
+        return f"SELECT {self._key_outputs} FROM ({delta.settled().sql}) WHERE weight < 0"
 
     def changes(self, delta: ZSet) -> str:
         """Rows that came and rows that left, with their weight."""
-        return f"SELECT {self._outputs}, weight FROM ({delta.consolidated().sql})"
+        return f"SELECT {self._outputs}, weight FROM ({delta.settled().sql})"
 
     def split(self, changes: pa.Table) -> tuple[pa.Table, pa.Table]:
         """What `came` and `left` give, from the rows of `changes`."""

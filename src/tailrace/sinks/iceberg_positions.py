@@ -69,21 +69,24 @@ class Finder:
             return
         scan = self.table.scan(row_filter=_range(keys, self.names[0]), selected_fields=tuple(self.names))
         for task in scan.plan_files():
-            rows = self._keys_of(task.file)
-            positions = np.flatnonzero(_is_one_of(rows, keys))
-            positions = positions[~np.isin(positions, self.deleted(task))] if task.delete_files else positions
+            there = _is_one_of(self._keys_of(task.file), keys)
+            for gone in self._deletes(task):
+                there[gone] = False
+            positions = np.flatnonzero(there)
             if len(positions):
                 yield Found(task.file, positions)
 
     def deleted(self, task: FileScanTask) -> Positions:
         """What earlier commits have deleted in a file."""
-        parts = []
+        parts = list(self._deletes(task))
+        return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+
+    def _deletes(self, task: FileScanTask) -> Iterator[Positions]:
         for file in task.delete_files:
             if file.file_path not in self._read:
                 self._read[file.file_path] = _read_deletes(self.table.io, file)
             if task.file.file_path in self._read[file.file_path]:
-                parts.append(self._read[file.file_path][task.file.file_path].to_numpy())
-        return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+                yield self._read[file.file_path][task.file.file_path].to_numpy()
 
     def _keys_of(self, file: DataFile) -> pa.Table:
         ids = [self.table.schema().find_field(name).field_id for name in self.names]
@@ -111,7 +114,7 @@ def _is_one_of(rows: pa.Table, keys: pa.Table) -> npt.NDArray[np.bool_]:
     """NULL is a value like others here."""
     if rows.num_columns == 1:
         values = keys.column(0).combine_chunks()
-        one: npt.NDArray[np.bool_] = pc.is_in(rows.column(0), value_set=values).to_numpy()
+        one: npt.NDArray[np.bool_] = np.array(pc.is_in(rows.column(0), value_set=values), bool)
         return one
     coded = np.zeros(len(rows) + len(keys), np.int64)
     for of_rows, of_keys in zip(rows.columns, keys.columns, strict=True):

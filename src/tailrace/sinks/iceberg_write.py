@@ -143,12 +143,15 @@ class _OpenFile:
         self._writer = ParquetFormatWriter(self._output, self._schema, files.metadata.properties)
 
     def write(self, rows: pa.Table) -> None:
-        """Columns that the table has and the rows have not are NULL."""
-        columns = [
-            rows.column(to.name).cast(to.type) if to.name in rows.column_names else pa.nulls(len(rows), to.type)
-            for to in self._arrow
-        ]
+        columns = [self._column(rows, to) for to in self._arrow]
         self._writer.write(pa.Table.from_arrays(columns, schema=self._arrow))
+
+    def _column(self, rows: pa.Table, to: pa.Field) -> pa.ChunkedArray | pa.Array:
+        """One that the table has and the rows have not is NULL."""
+        if to.name not in rows.column_names:
+            return pa.nulls(len(rows), to.type)
+        column = rows.column(to.name)
+        return column if column.type == to.type else column.cast(to.type)
 
     def size(self) -> int:
         stream: Any = self._writer._fos

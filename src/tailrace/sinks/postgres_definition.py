@@ -12,7 +12,8 @@ from tailrace.errors import SqlError
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks import upserts
 from tailrace.sinks.postgres_connection import PostgresConnection
-from tailrace.sinks.postgres_types import column_type, copy_text
+from tailrace.sinks.postgres_types import NULL, column_type, copy_text
+from tailrace.sinks.upserts import Encoding
 from tailrace.types.core import Schema
 
 PROGRESS_TABLE = "tailrace_progress"
@@ -63,17 +64,17 @@ class PostgresSinkDefinition:
 
         One row for each key that changed: its new row, or the last one it had.  One shuffle.
         """
-        changes = upserts.per_key(delta, self._key, self._row, partitions, proven=self.proven)
+        changes = upserts.per_key(delta, self._encoding, partitions, proven=self.proven)
         return f"SELECT concat(r, '\\t', change, '\\n') AS line, came, change, k FROM ({changes})"
 
     def first_lines(self, delta: ZSet, partitions: int) -> str:
         """`line`, for COPY into an empty table: a snapshot in which no key repeats.  One shuffle: it bounds parts."""
-        lines = f"SELECT concat({self._row}, '\\n') AS line FROM ({delta.sql})"
+        lines = f"SELECT concat({self._encoding.row}, '\\n') AS line FROM ({delta.sql})"
         return f"SELECT /*+ REPARTITION({partitions}, line) */ line FROM ({lines})"
 
     def encoded(self, delta: ZSet) -> str:
         """For `lines_here`.  No shuffle."""
-        return upserts.encoded(delta, self._key, self._row)
+        return upserts.encoded(delta, self._encoding)
 
     def lines_here(self, encoded: pa.Table) -> pa.Table:
         """The same as `lines`, made on the driver."""
@@ -82,16 +83,10 @@ class PostgresSinkDefinition:
         return changes.append_column("line", line)
 
     @property
-    def _key(self) -> str:
-        return self._fields(self.key)
-
-    @property
-    def _row(self) -> str:
-        return self._fields(range(len(self.schema)))
-
-    def _fields(self, places: range | tuple[int, ...]) -> str:
-        texts = (copy_text(f"c{i}", self.schema[i].type) for i in places)
-        return f"concat_ws('\\t', {', '.join(texts)})"
+    def _encoding(self) -> Encoding:
+        texts = [copy_text(f"c{i}", column.type) for i, column in enumerate(self.schema)]
+        gone = [text if i in self.key else NULL for i, text in enumerate(texts)]
+        return Encoding(_fields([texts[i] for i in self.key]), _fields(texts), _fields(gone))
 
     # ── statements of the database ──
 
@@ -216,6 +211,10 @@ class PostgresSinkDefinition:
     def _same_key(self, each: sql.SQL | None = None) -> sql.Composed:
         form = each or sql.SQL("t.{0} = s.{0}")
         return sql.SQL(" AND ").join(form.format(sql.Identifier(name)) for name in self._key_names)
+
+
+def _fields(texts: list[str]) -> str:
+    return f"concat_ws('\\t', {', '.join(texts)})"
 
 
 def _names(names: list[str]) -> sql.Composed:

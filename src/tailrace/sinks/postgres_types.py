@@ -11,6 +11,8 @@ from tailrace.formats.encode_scalars import literal
 from tailrace.formats.encode_text import text_form
 from tailrace.types.core import ArrayOf, Char, ListOf, MapOf, Record, Scalar, SqlType, Varchar
 
+NULL = literal(r"\N")
+"""As a field of COPY."""
 _RENAMED = {
     "uint2": "integer",
     "uint4": "bigint",
@@ -38,7 +40,7 @@ def copy_text(x: str, type: SqlType) -> str:
     if odd or _is_json(type):
         for character, escape in (("\\", r"\\"), ("\t", r"\t"), ("\n", r"\n"), ("\r", r"\r")):
             shown = f"replace({shown}, {_literal(character)}, {literal(escape)})"
-    return f"coalesce({shown}, {literal(chr(92) + 'N')})"
+    return f"coalesce({shown}, {NULL})"
 
 
 def _literal(character: str) -> str:

@@ -17,7 +17,7 @@ from tailrace.formats.encode_text import text_form
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks import upserts
 from tailrace.sinks.redis_connection import RedisConnection
-from tailrace.sinks.upserts import DELETE
+from tailrace.sinks.upserts import DELETE, Encoding
 from tailrace.types.core import Schema
 
 JSON, HASH = "json", "hash"
@@ -57,7 +57,7 @@ class RedisSinkDefinition:
 
     def rows(self, delta: ZSet, partitions: int) -> str:
         """Spark text: `args`, a row's arguments as Redis reads them from the wire; `k`, `came`, `change`."""
-        changes = upserts.per_key(delta, self._key(), self._value(), partitions, proven=self.proven)
+        changes = upserts.per_key(delta, self._encoding(), partitions, proven=self.proven)
         gone = f"CASE WHEN change = '{DELETE}' THEN '' ELSE r END"
         return (
             f"SELECT CAST(concat({_argument('k')}, {_argument('change')}, {gone}) AS binary) AS args, k, came, change"
@@ -66,7 +66,7 @@ class RedisSinkDefinition:
 
     def encoded(self, delta: ZSet) -> str:
         """For `rows_here`.  No shuffle."""
-        return upserts.encoded(delta, self._key(), self._value())
+        return upserts.encoded(delta, self._encoding())
 
     def rows_here(self, encoded: pa.Table) -> pa.Table:
         """The same rows, made on the driver."""
@@ -78,8 +78,11 @@ class RedisSinkDefinition:
 
     def repeated(self, delta: ZSet, partitions: int) -> str:
         """Spark text: some keys that have more than one row."""
-        changes = upserts.per_key(delta, self._key(), self._value(), partitions, proven=self.proven)
+        changes = upserts.per_key(delta, self._encoding(), partitions, proven=self.proven)
         return f"SELECT k FROM ({changes}) WHERE came > 1 LIMIT 1"
+
+    def _encoding(self) -> Encoding:
+        return Encoding(self._key(), self._value(), "''")
 
     def _key(self) -> str:
         between = {c for text, column in self.template[1:] if column is not None for c in text}

@@ -7,6 +7,8 @@ the sink.  tests/unit/sinks/test_upserts.py holds both against the same plain Py
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,29 +16,50 @@ from tailrace.ivm.zset import ZSet
 
 INSERT, UPDATE, DELETE = "i", "u", "d"
 
+_WORTH_COMPILING = 1000  # rows
 _PARTITION_ROWS = 100_000  # two partitions are on the driver at a time, and each costs a job
 _MOST_PARTITIONS = 1000
 
 
-def encoded(delta: ZSet, key: str, row: str) -> str:
-    """Spark text: k and r, key and row as they were given; w, the weight.  No shuffle."""
-    return f"SELECT {key} AS k, {row} AS r, weight AS w FROM ({delta.sql})"
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """Spark text: a row's key, the row itself, and what is enough of a row that left."""
+
+    key: str
+    row: str
+    gone: str
+
+    def of(self, delta: ZSet) -> str:
+        """k, r and w: key, row and weight.  Of rows that left, all is needed where one of them may cancel another."""
+        stays = f"CASE WHEN weight > 0 THEN {self.row} ELSE {self.gone} END" if delta.is_settled else self.row
+        return f"SELECT {self.key} AS k, {stays} AS r, weight AS w FROM ({delta.sql})"
 
 
-def per_key(delta: ZSet, key: str, row: str, partitions: int, *, proven: bool) -> str:
+def encoded(delta: ZSet, encoding: Encoding) -> str:
+    """Spark text, for `per_key_here`.  No shuffle.
+
+    Spark computes what it knows of rows on the driver while it plans, by an interpreter, three times as slowly as by
+    compiled code: unless something is in between.
+    """
+    if delta.rows < _WORTH_COMPILING:
+        return encoding.of(delta)
+    return encoding.of(replace(delta, sql=f"SELECT /*+ COALESCE(1) */ * FROM ({delta.sql})"))
+
+
+def per_key(delta: ZSet, encoding: Encoding, partitions: int, *, proven: bool) -> str:
     """Spark text, one row for each key that changed.  One shuffle.  `proven`: no key has two rows at a time.
 
-    `k` and `r`: key and row as they were given, the row being the new one, or the last one the key had.  `change`: how
+    `k` and `r`: key and row, the row being the new one, or what is known of the last one the key had.  `change`: how
     the key came to it.  `came`: how many new rows it has; more than one cannot be told.
     """
     if proven and delta.positive:  # a snapshot, or of a relation that only grows: every row is a key's first
         return (
             f"SELECT /*+ REPARTITION({partitions}, k) */ k, r, 1L AS came, '{INSERT}' AS change"
-            f" FROM ({encoded(delta, key, row)})"
+            f" FROM ({encoding.of(delta)})"
         )
     rows = (
         "SELECT k, r, sum(w) AS w FROM"
-        f" (SELECT /*+ REPARTITION({partitions}, k) */ * FROM ({encoded(delta, key, row)}))"
+        f" (SELECT /*+ REPARTITION({partitions}, k) */ * FROM ({encoding.of(delta)}))"
         " GROUP BY k, r HAVING sum(w) <> 0"
     )
     keys = (

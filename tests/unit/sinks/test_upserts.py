@@ -13,20 +13,21 @@ from tailrace.ivm.zset import ZSet
 from tailrace.sinks import upserts
 
 Row = tuple[str, str, int]
+ENCODING = upserts.Encoding("c0", "c1", "'gone'")
 
 
-def zset(rows: list[Row], *, positive: bool = False) -> ZSet:
+def zset(rows: list[Row], *, positive: bool = False, is_settled: bool = False) -> ZSet:
     values = ", ".join(f"('{k}', '{r}', {weight}L)" for k, r, weight in rows)
     sql = f"SELECT * FROM VALUES {values} AS t(c0, c1, weight)"
-    return ZSet(arity=2, sql=sql, rows=len(rows), positive=positive)
+    return ZSet(arity=2, sql=sql, rows=len(rows), positive=positive, is_settled=is_settled)
 
 
 def by_spark(spark: SparkSession, delta: ZSet) -> pa.Table:
-    return spark.sql(upserts.per_key(delta, "c0", "c1", 3, proven=delta.positive)).toArrow()
+    return spark.sql(upserts.per_key(delta, ENCODING, 3, proven=delta.positive)).toArrow()
 
 
 def on_the_driver(spark: SparkSession, delta: ZSet) -> pa.Table:
-    return upserts.per_key_here(spark.sql(upserts.encoded(delta, "c0", "c1")).toArrow())
+    return upserts.per_key_here(spark.sql(upserts.encoded(delta, ENCODING)).toArrow())
 
 
 both_ways = pytest.mark.parametrize("reduce", [by_spark, on_the_driver])
@@ -76,3 +77,14 @@ def test_a_snapshot_of_unique_keys_is_insertions(spark: SparkSession, reduce) ->
 @both_ways
 def test_what_cancels_is_not_told(spark: SparkSession, reduce) -> None:
     assert told(reduce(spark, zset([("k", "r", 1), ("k", "r", -1)]))) == {}
+
+
+@both_ways
+@pytest.mark.parametrize("count", [5, 500])
+def test_of_rows_that_left_only_the_key_is_encoded_where_nothing_cancels(
+    spark: SparkSession, reduce, count: int
+) -> None:
+    changed = [(f"k{n}", text, weight) for n in range(count) for text, weight in (("old", -1), ("new", 1))]
+    left, came = ("left", "r", -1), ("came", "r", 1)
+    expected = {f"k{n}": ("new", 1, "u") for n in range(count)} | {"left": ("gone", 0, "d"), "came": ("r", 1, "i")}
+    assert told(reduce(spark, zset([*changed, left, came], is_settled=True))) == expected
