@@ -13,7 +13,6 @@ import argparse
 import os
 import tempfile
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ from tailrace.sinks.redis import RedisSink
 from tailrace.sinks.redis_connection import RedisConnection
 from tailrace.sinks.redis_definition import RedisSinkDefinition
 from tailrace.sinks.s3_connection import S3Connection
-from tailrace.sinks.s3_export import Export
+from tailrace.sinks.s3_export import Export, new_id
 from tailrace.sinks.s3_files import ParquetFiles
 from tailrace.spark import build_session
 from tailrace.testing import postgres as pg
@@ -335,7 +334,8 @@ def _measure_s3(views: Views, rows: int, folder: Path) -> bool:
 
         def ours(name: str, source: str) -> None:
             export = Export(
-                id=uuid.uuid4().hex[:12],
+                id=new_id("b"),
+                mark="b",
                 connection=connection,
                 directory=f"bench/{name}",
                 format=ParquetFiles(parquet_columns.arrow_schema(SCHEMA)),

@@ -29,8 +29,8 @@ OPTIONS = {
     **dict.fromkeys((point for point in CRASH_POINTS if point.startswith(("kafka.slot", "state."))), LARGE),
     **dict.fromkeys((point for point in CRASH_POINTS if point.startswith("checkpoint.")), FREQUENT),
 }
-# Of other targets than Kafka, and of ALTER SINK: tests/faults has a file for each.
-ELSEWHERE = ("ddl.", "postgres.", "redis.", "iceberg.", "sink.")
+# Of other targets than Kafka, of COPY and of ALTER SINK: tests/faults has a file for each.
+ELSEWHERE = ("ddl.", "postgres.", "redis.", "iceberg.", "copy.", "sink.")
 
 
 @pytest.mark.parametrize("point", [point for point in CRASH_POINTS if not point.startswith(ELSEWHERE)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
+import socket
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 
 from tailrace.engine.engine import Engine
 from tailrace.errors import SqlError, Unavailable
+from tailrace.sinks import s3_export
+from tailrace.testing.proxy import Proxy
 from tailrace.testing.s3 import ACCESS_KEY, S3, SECRET_KEY
 
 _numbers = itertools.count(1)
@@ -27,6 +30,7 @@ def connection(engine: Engine, s3: S3) -> str:
         f"CREATE CONNECTION bucket_connection TO AWS (ACCESS KEY ID = '{ACCESS_KEY}',"
         f" SECRET ACCESS KEY = SECRET s3_secret, ENDPOINT = '{s3.endpoint}', REGION = 'us')"
     )
+    engine.sql("CREATE CONNECTION no_bucket TO REDIS (HOST '127.0.0.1') WITH (VALIDATE = false)")
     engine.sql("CREATE TABLE few (id int NOT NULL, t text)")
     engine.sql("INSERT INTO few VALUES (1, 'a'), (2, NULL), (3, '')")
     return "bucket_connection"
@@ -163,15 +167,117 @@ def test_a_path_that_is_not_empty_is_refused(engine: Engine, s3: S3, bucket: str
     assert list(s3.objects(bucket)) == before
 
 
-def test_after_a_failure_the_sentinel_stays_and_nothing_else(engine: Engine, s3: S3, bucket: str) -> None:
+def test_after_a_failure_the_sentinel_stays_and_the_next_copy_begins_anew(
+    engine: Engine, s3: S3, bucket: str
+) -> None:
     """1/3 has more digits than numeric has in Parquet: known when the row is met."""
     query = "SELECT id, (1::numeric / (id + 2))::numeric AS part FROM few"
     with pytest.raises(SqlError, match="out of range for column with precision"):
         copy(engine, f"({query})", f"'s3://{bucket}/p'", "FORMAT parquet")
     [name] = s3.objects(bucket)
     assert re.fullmatch(r"p/mz-[0-9a-f]+-INCOMPLETE", name)
-    with pytest.raises(SqlError, match="is not empty"):
-        copy(engine, "few", f"'s3://{bucket}/p'", "FORMAT parquet")
+    [result] = engine.session().sql(
+        f"COPY few TO 's3://{bucket}/p' WITH (AWS CONNECTION = bucket_connection, FORMAT csv)"
+    )
+    assert result.tag == "COPY 3"
+    assert [notice.message for notice in result.notices] == [
+        f"a COPY to s3://{bucket}/p has not finished, and is begun anew"
+    ]
+    assert all("-batch-" in each for each in s3.objects(bucket))
+
+
+def left_by(engine: Engine, s3: S3, bucket: str, mark: str) -> None:
+    """As if a COPY had been killed in the middle."""
+    copy(engine, "few", f"'s3://{bucket}/p'", "FORMAT csv")
+    folder = next(iter(s3.objects(bucket).values())).parent
+    own = next(iter(s3.objects(bucket))).split("-")[1]
+    for path in list(folder.iterdir()):
+        path.rename(path.with_name(path.name.replace(own, mark + own[8:])))
+    (folder / f"mz-{mark}{own[8:]}-INCOMPLETE").touch()
+    s3.settle()
+
+
+def test_what_another_engine_has_not_finished_is_left_alone(engine: Engine, s3: S3, bucket: str) -> None:
+    """It may be writing still."""
+    left_by(engine, s3, bucket, "0" * 8)
+    before = list(s3.objects(bucket))
+    with pytest.raises(SqlError, match="is not empty") as caught:
+        copy(engine, "few", f"'s3://{bucket}/p'", "FORMAT csv")
+    assert "a COPY of another engine runs, or has not finished" in str(caught.value.detail)
+    assert list(s3.objects(bucket)) == before
+
+
+def test_so_is_what_is_beside_our_own_leavings(engine: Engine, s3: S3, bucket: str) -> None:
+    with pytest.raises(SqlError, match="division by zero"):
+        copy(engine, "(SELECT 1 / (id - 1) FROM few)", f"'s3://{bucket}/p'", "FORMAT csv")
+    [sentinel] = s3.objects(bucket).values()
+    (sentinel.parent / "notes.txt").write_text("mine")
+    s3.settle()
+    with pytest.raises(SqlError, match="is not empty, contains 2 objects"):
+        copy(engine, "few", f"'s3://{bucket}/p'", "FORMAT csv")
+
+
+def test_two_copies_to_one_path_do_not_replace_each_other(engine: Engine, s3: S3, bucket: str) -> None:
+    statement = f"COPY few TO 's3://{bucket}/p' WITH (AWS CONNECTION = bucket_connection, FORMAT csv)"
+    engine.exports[f"{bucket}/p"] = "somebody"
+    with pytest.raises(SqlError, match=rf"another COPY to s3://{bucket}/p is running"):
+        engine.sql(statement)
+    assert not s3.objects(bucket)
+    del engine.exports[f"{bucket}/p"]
+    engine.sql(statement)
+    assert not engine.exports
+
+
+def test_files_that_somebody_deletes_meanwhile_are_missed(
+    engine: Engine, s3: S3, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two engines on copies of one data directory take each other for dead."""
+
+    def delete_one(point: str) -> None:
+        if point == "copy.written_not_complete":
+            next(path for path in s3.objects(bucket).values() if "-batch-" in path.name).unlink()
+            s3.settle()
+
+    monkeypatch.setattr(s3_export, "crash_point", delete_one)
+    with pytest.raises(SqlError, match="1 objects of this COPY were deleted by somebody else"):
+        copy(engine, "few", f"'s3://{bucket}/p'", "FORMAT csv")
+    assert any(name.endswith("INCOMPLETE") for name in s3.objects(bucket))
+
+
+def test_gs_is_a_scheme_too(engine: Engine, s3: S3, bucket: str) -> None:
+    """Google's storage speaks S3 at its own endpoint."""
+    assert copy(engine, "few", f"'gs://{bucket}/p'", "FORMAT csv") == "COPY 3"
+    lines = "".join(path.read_text() for path in files(s3, bucket)).splitlines()
+    assert sorted(lines) == ["1,a", "2,", '3,""']
+    with pytest.raises(SqlError, match="is not empty") as caught:
+        copy(engine, "few", f"'gs://{bucket}/p'", "FORMAT csv")
+    assert caught.value.detail == f"The path is gs://{bucket}/p."
+
+
+class Undeletable(Proxy):
+    """Before a server that lets nobody delete."""
+
+    def _accepted(self, client: socket.socket) -> socket.socket | None:
+        if client.recv(7, socket.MSG_PEEK) != b"DELETE ":
+            return client
+        said = b"<Error><Code>AccessDenied</Code></Error>"
+        client.recv(1 << 16)
+        client.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%b" % (len(said), said))
+        client.close()
+        return None
+
+
+def test_who_may_not_delete_writes_nothing(engine: Engine, s3: S3, bucket: str) -> None:
+    with Undeletable(s3.port) as proxy:
+        engine.sql(
+            f"CREATE CONNECTION undeletable TO AWS (ACCESS KEY ID '{ACCESS_KEY}',"
+            f" SECRET ACCESS KEY SECRET s3_secret, ENDPOINT 'http://127.0.0.1:{proxy.port}')"
+        )
+        with pytest.raises(SqlError, match="AccessDenied error when using DeleteObject") as caught:
+            engine.sql(f"COPY few TO 's3://{bucket}/p' WITH (AWS CONNECTION = undeletable, FORMAT csv)")
+    assert caught.value.sqlstate == "42501"
+    assert caught.value.hint == f"Grant s3:DeleteObject on {bucket}/p/*."
+    assert not s3.objects(bucket)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +302,9 @@ def test_after_a_failure_the_sentinel_stays_and_nothing_else(engine: Engine, s3:
         ("COPY (SELECT '1 day'::interval AS i) TO 's3://b/p' WITH ({}, FORMAT parquet)", "Cannot encode the following"),
         ("COPY few TO 's3://no-such-bucket/p' WITH ({}, FORMAT csv)", 'bucket "no-such-bucket" does not exist'),
         ("COPY few TO 's3://b/p' WITH (AWS CONNECTION = few, FORMAT csv)", "is a table"),
+        ("COPY few TO 's3://b/p' WITH (AWS CONNECTION = no_bucket, FORMAT csv)", "only AWS CONNECTION is supported"),
+        ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, FORMAT csv)", "FORMAT specified more than once"),
+        ("CREATE CONNECTION c TO AWS (HOST 'x')", "AWS connections do not support HOST values"),
         ("CREATE CONNECTION c TO AWS (REGION 'x')", "must specify either ASSUME ROLE ARN or ACCESS KEY ID and SECRET"),
         ("CREATE CONNECTION c TO AWS (ACCESS KEY ID 'x')", "must specify both ACCESS KEY ID and SECRET ACCESS KEY"),
         ("CREATE CONNECTION c TO AWS (ACCESS KEY ID 'x', ASSUME ROLE ARN 'y')", "cannot specify both ACCESS KEY ID"),

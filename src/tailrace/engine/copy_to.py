@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-import uuid
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from tailrace.formats import parquet_columns
 from tailrace.formats.csv_lines import CsvStyle
 from tailrace.plan.bind import BoundQuery
 from tailrace.plan.data_errors import explain
-from tailrace.sinks.s3_export import Export
+from tailrace.sinks.s3_export import Export, new_id
 from tailrace.sinks.s3_files import CsvFiles, FileFormat, ParquetFiles
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Option
@@ -50,19 +50,40 @@ def to_bucket(session: EngineSession, statement: CopyTo) -> Result:
     bound = _bound(session, statement)
     schema = columns_of(bound)
     format, select = _format(statement, schema)
+    scheme, directory = _target(session, statement)
+    mark = hashlib.sha256(session.engine.region.encode()).hexdigest()[:8]
     export = Export(
-        id=uuid.uuid4().hex[:12],
+        id=new_id(mark),
+        mark=mark,
         connection=aws.connection(session.engine, connection),
-        directory=_directory(session, statement),
+        directory=directory,
         format=format,
         largest=largest,
+        scheme=scheme,
     )
-    export.check()
-    return Result(tag="COPY {rows}", work=_work(session, export, bound, select))
+    notices = [_begins_anew(export, left)] if (left := export.check()) else []
+    return Result(tag="COPY {rows}", notices=notices, work=_work(session, export, bound, select))
+
+
+def _begins_anew(export: Export, left: int) -> Notice:
+    return Notice(
+        f"a COPY to {export.shown} has not finished, and is begun anew",
+        detail=f"It has left {left} objects, which are replaced.",
+    )
 
 
 def _work(session: EngineSession, export: Export, bound: BoundQuery, select: str) -> Generator[Notice, None, int]:
     """Writes beside, and says now and then how far it is.  Whoever closes it ends the Spark job."""
+    running = session.engine.exports
+    if running.setdefault(export.directory, export.id) != export.id:
+        raise SqlError(f"another COPY to {export.shown} is running", sqlstate="55006")
+    try:
+        return (yield from _written(session, export, bound, select))
+    finally:
+        del running[export.directory]
+
+
+def _written(session: EngineSession, export: Export, bound: BoundQuery, select: str) -> Generator[Notice, None, int]:
     rows: list[int] = []
     writing = Errand(work=lambda: _write(session, export, bound, select), then=rows.append)
     session.exported_bytes = 0
@@ -73,7 +94,7 @@ def _work(session: EngineSession, export: Export, bound: BoundQuery, select: str
                 files, session.exported_bytes = export.complete()
             except TailraceError:  # whether the bucket can be written to, the tasks will tell
                 continue
-            yield Notice(f"{files} files with {session.exported_bytes} bytes are complete in s3://{export.directory}")
+            yield Notice(f"{files} files with {session.exported_bytes} bytes are complete in {export.shown}")
         writing.finish()
     finally:
         while not writing.is_over(_CANCEL_SECONDS):
@@ -190,8 +211,8 @@ def _largest(statement: CopyTo) -> int:
     return size
 
 
-def _directory(session: EngineSession, statement: CopyTo) -> str:
-    """The bucket and path that the target's expression gives, evaluated once."""
+def _target(session: EngineSession, statement: CopyTo) -> tuple[str, str]:
+    """The scheme, and the bucket and path, that the target's expression gives, evaluated once."""
     assert statement.target is not None
     expression, select = statement.target, "SELECT "
     bound = session.bind(QueryText(select + expression.text, expression.start - len(select)))
@@ -211,4 +232,4 @@ def _directory(session: EngineSession, statement: CopyTo) -> str:
             sqlstate="22023",
         )
     path = target.split("://", 1)[1].split("/", 1)
-    return "/".join(part for part in (path[0], *path[1:]) if part).rstrip("/")
+    return parts.scheme, "/".join(part for part in (path[0], *path[1:]) if part).rstrip("/")

@@ -86,6 +86,7 @@ class Engine:
         self.lock = threading.RLock()  # held while the catalog changes
         self.seen: dict[str, Item] = {}  # every item that was there since the start, for histories
         self.sessions = Sessions()
+        self.exports: dict[str, str] = {}  # of each path of a bucket that COPY writes to now, the COPY's id
         self.started_at = time.time()
         self.running = Running(self)
         self._recover()

@@ -131,6 +131,7 @@ class FileTask:
 
     connection: S3Connection
     directory: str
+    shown: str
     prefix: str
     format: FileFormat
     largest: int
@@ -148,7 +149,7 @@ class FileTask:
             try:
                 batch.write_all(batches)
             except OSError as error:
-                raise translate(error, f"writing to s3://{self.directory}", self.connection) from error
+                raise translate(error, f"writing to {self.shown}", self.connection) from error
         except TailraceError as error:
             batch.give_up()
             failure = pickle.dumps(error)

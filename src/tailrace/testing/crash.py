@@ -31,6 +31,8 @@ CRASH_POINTS = (
     "iceberg.progress_read",  # the table was asked, nothing is written yet
     "iceberg.written_not_committed",  # the files of a commit are written, no snapshot names them
     "iceberg.committed_not_seen",  # the catalog has the snapshot; the engine has not noted it
+    "copy.begun",  # the sentinel of a COPY is there, none of its files is
+    "copy.written_not_complete",  # all files of a COPY are complete, its sentinel is still there
     "state.run_written",  # a large run's files are written, no manifest names them
     "checkpoint.before_publish",  # every file of a checkpoint is written, the manifest is not
     "checkpoint.after_publish",  # the manifest is published, the tick log is not yet cut

@@ -22,8 +22,12 @@ class S3(Server):
 
     def make_bucket(self, name: str) -> str:
         (self._buckets / name).mkdir()
-        time.sleep(2 * _CACHE_SECONDS)  # it may have looked a moment ago
+        self.settle()
         return name
+
+    def settle(self) -> None:
+        """Waits until the server sees what was done to its files behind its back: it may have looked a moment ago."""
+        time.sleep(2 * _CACHE_SECONDS)
 
     def objects(self, bucket: str) -> dict[str, Path]:
         """The objects that are there, by their keys, as the files they are kept in."""
