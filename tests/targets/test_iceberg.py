@@ -185,6 +185,23 @@ def test_every_type_has_its_place(engine: Engine, warehouse: Warehouse, name: st
     assert set(two[1:]) == {None}
 
 
+@pytest.mark.usefixtures("little_room")
+def test_a_change_that_was_thought_small_and_does_not_fit_the_driver_is_written_by_tasks(
+    engine: Engine, warehouse: Warehouse
+) -> None:
+    sink = definition_of(warehouse.connection)
+    writer = IcebergSink(sink, engine.spark)
+    writer.progress()
+    text = "SELECT CAST(id AS int) AS c0, repeat('{}', 100) AS c1, {}L AS weight FROM range({})"
+    snapshot = ZSet(arity=2, sql=text.format("a", 1, 30_000), rows=3, positive=True)
+    assert writer.write(Tick(10), snapshot).messages == 30_000
+    changed = f"{text.format('a', -1, 20_000)} UNION ALL {text.format('b', 1, 20_000)}"
+    assert writer.write(Tick(20), ZSet(arity=2, sql=changed, rows=3)).messages == 40_000
+    rows = warehouse.rows(sink.table)
+    assert [k for k, _ in rows] == list(range(30_000))
+    assert [v[0] for _, v in rows] == ["b"] * 20_000 + ["a"] * 10_000
+
+
 def test_an_older_writer_cannot_commit_on_top_of_a_newer_one(engine: Engine, warehouse: Warehouse) -> None:
     sink = definition_of(warehouse.connection)
     older, newer = IcebergSink(sink, engine.spark), IcebergSink(sink, engine.spark)
@@ -196,6 +213,18 @@ def test_an_older_writer_cannot_commit_on_top_of_a_newer_one(engine: Engine, war
         older.write(Tick(20), zset((1, "a", -1), (1, "b", 1)))
     assert older.progress().tick == 20
     assert warehouse.rows(sink.table) == [(1, "b")]
+
+
+def test_a_table_that_a_newer_program_has_written_is_left_to_it(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse.connection)
+    writer = IcebergSink(sink, engine.spark)
+    writer.progress()
+    writer.write(Tick(10), zset((1, "a", 1)))
+    table = warehouse.table(sink.table)
+    said = {"mz-frontier": "[21]", "mz-sink-version": "7", "mz-sink-id": sink.id}
+    table.append(table.scan().to_arrow().slice(0, 0), snapshot_properties=said)
+    with pytest.raises(SqlError, match="Fenced off by newer sink version: resume_version 7, sink_version 0"):
+        writer.progress()
 
 
 def test_without_the_tick_in_the_summary_nobody_knows_what_it_holds(engine: Engine, warehouse: Warehouse) -> None:
@@ -314,6 +343,7 @@ EVERY = " WITH (COMMIT INTERVAL '1s')"
         ("INTO ICEBERG CATALOG CONNECTION lake (TABLE 't') MODE APPEND" + EVERY, "Iceberg sink must specify NAMESPACE"),
         (INTO + "KEY (f) NOT ENFORCED MODE UPSERT" + EVERY, "cannot be used as an Iceberg equality delete key"),
         (INTO + "MODE APPEND" + EVERY, "conflicts with the system column that MODE APPEND adds"),
+        (INTO.replace("lake", "no_lake") + "MODE APPEND" + EVERY, '"no_lake" is not an iceberg catalog connection'),
         (BY.format("day(a)") + "KEY (a) MODE UPSERT" + EVERY, "partitions by day of type int not yet supported"),
         (BY.format("bucket(0, a)") + "KEY (a) MODE UPSERT" + EVERY, "bucket needs a number greater than 0"),
         (BY.format("day(nobody)") + "KEY (a) MODE UPSERT" + EVERY, 'column "nobody" does not exist'),
@@ -321,5 +351,6 @@ EVERY = " WITH (COMMIT INTERVAL '1s')"
 )
 def test_what_cannot_be_is_refused(text: str, error: str, engine: Engine, connection: str) -> None:
     engine.sql("CREATE TABLE IF NOT EXISTS no_ice (a int NOT NULL, f double precision, _mz_diff int, PRIMARY KEY (a))")
+    engine.sql("CREATE CONNECTION IF NOT EXISTS no_lake TO AWS (ASSUME ROLE ARN 'arn:aws:iam::1:role/r')")
     with pytest.raises(TailraceError, match=error):
         engine.sql(f"CREATE SINK nothing FROM no_ice {text}")

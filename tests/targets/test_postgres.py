@@ -83,6 +83,8 @@ def test_inserts_updates_and_deletes_arrive(
     types = "SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute"
     found = rows(server, f"{types} WHERE attrelid = '{name}.t'::regclass AND attnum > 0")
     assert found == [("item", "text", True), ("total", "bigint", False)]
+    with pytest.raises(SqlError, match="cannot RESET COMMIT INTERVAL: option is not set"):
+        engine.sql(f"ALTER SINK {name}_out RESET (COMMIT INTERVAL)")
 
 
 TYPES = {
@@ -291,6 +293,8 @@ def test_a_server_that_cannot_be_reached_is_named(engine: Engine, postgres: Post
             " DATABASE postgres, PASSWORD SECRET wrong_password)"
         )
     assert caught.value.sqlstate == "28000"
+    with pytest.raises(SqlError, match="DATABASE option is required"):
+        engine.sql("CREATE CONNECTION wrong TO POSTGRES (HOST '127.0.0.1', USER postgres)")
     engine.sql("VALIDATE CONNECTION pg")
     with pytest.raises(Unavailable):
         engine.sql("VALIDATE CONNECTION nowhere")

@@ -189,6 +189,7 @@ class IcebergSink:
                 came, left = self._sink.split(few(self._small.sql(self._sink.changes(delta))))
                 deletes = write_deletes(files, self._found(table, left.to_batches()))
                 return files.write(came.to_batches()) + deletes
+            delta = delta.many()
         deletes = write_deletes(files, self._found(table, stream(self._spark.sql(self._sink.left(delta)))))
         return self._data_files(files, self._sink.came(delta), delta) + deletes
 
