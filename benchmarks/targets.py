@@ -64,7 +64,7 @@ _ROW = (
 )
 _DDL = "c0 int, c1 string, c2 bigint, c3 timestamp_ntz"
 
-_WARM = 50_000  # rows that nobody measures: Spark compiles, and starts its workers
+_WARM = 500_000  # rows that nobody measures: workers start, and the JVM compiles what it finds itself repeating
 
 
 class Target(Protocol):

@@ -38,8 +38,8 @@ class Encoding:
 def encoded(delta: ZSet, encoding: Encoding) -> str:
     """Spark text, for `per_key_here`.  No shuffle.
 
-    Spark computes what it knows of rows on the driver while it plans, by an interpreter, three times as slowly as by
-    compiled code: unless something is in between.
+    Spark computes what it can of rows on the driver while it plans, by an interpreter.  With something in between it
+    compiles the text: two thirds of the time for 20,000 rows, and more for a handful.
     """
     if delta.rows < _WORTH_COMPILING:
         return encoding.of(delta)
