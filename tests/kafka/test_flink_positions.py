@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]  # not marked as exported
 from pyspark.sql import SparkSession
 
 from kafka.flink_tables import options, rows, send
@@ -137,6 +138,23 @@ def test_a_pattern_finds_topics_that_come_later(engine: Engine, broker: Broker) 
         create_topic(broker.bootstrap, name, 1, None)
         send(broker, name, {"n": 2})
     until(engine, "SELECT * FROM discovered", [(1,), (2,)])
+
+
+def test_partitions_that_come_later_are_found_unless_nobody_looks(
+    engine: Engine, broker: Broker, topic: TopicFactory
+) -> None:
+    name = topic("growing")
+    send(broker, name, {"n": 1})
+    for table, interval in (("growing", "50 ms"), ("fixed", "0")):
+        more = {"format": "json", "scan.topic-partition-discovery.interval": interval}
+        engine.sql(f"CREATE TABLE {table} (n INT) {options(broker, name, **more)}")
+        assert rows(engine, f"SELECT * FROM {table}") == [(1,)]
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin.create_partitions([NewPartitions(name, 2)])[name].result()
+    send(broker, name, {"n": 2}, partition=1)
+    send(broker, name, {"n": 3}, partition=0)
+    until(engine, "SELECT * FROM growing", [(1,), (2,), (3,)])
+    until(engine, "SELECT * FROM fixed", [(1,), (3,)])
 
 
 def test_the_group_is_told_how_far_we_are(engine: Engine, broker: Broker, topic: TopicFactory) -> None:

@@ -132,13 +132,29 @@ def test_metadata_and_computed_columns_stand_where_they_are_declared(
               `topic` STRING METADATA VIRTUAL,
               kind STRING METADATA FROM 'timestamp-type' VIRTUAL,
               headers MAP<STRING, BYTES> METADATA,
+              texts MAP<STRING, STRING> METADATA FROM 'headers' VIRTUAL,
+              listed ARRAY<ROW<name STRING, text VARCHAR(9)>> METADATA FROM 'header-list' VIRTUAL,
               epoch INT METADATA FROM 'leader-epoch' VIRTUAL,
               ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp'
             ) {options(broker, name, format="json")}"""
     )
     [row] = rows(engine, "SELECT * FROM metadata")
-    assert row[:-1] == (0, 8, 0, 4, name, "CreateTime", [("h", b"1"), ("g", None)], None)
+    texts = [("h", "1"), ("g", None)]
+    assert row[:-1] == (0, 8, 0, 4, name, "CreateTime", [("h", b"1"), ("g", None)], texts, texts, None)
     assert isinstance(row[-1], datetime)
+
+
+def test_a_message_without_a_value_is_skipped_unless_its_key_is_asked_for(
+    engine: Engine, broker: Broker, topic: TopicFactory
+) -> None:
+    name = topic("valueless")
+    send(broker, name, None, {"n": 1}, keys=[{"k": 1}, {"k": 2}])
+    engine.sql(f"CREATE TABLE valueless (n INT) {options(broker, name, format='json')}")
+    assert rows(engine, "SELECT * FROM valueless") == [(1,)]
+    keyed = {"key.format": "json", "key.fields": "k", "value.format": "json", "value.fields-include": "EXCEPT_KEY"}
+    engine.sql(f"CREATE TABLE keyed_valueless (k INT, n INT) {options(broker, name, **keyed)}")
+    with pytest.raises(TailraceError, match="offset 0: Invalid null value received in non-upsert mode"):
+        engine.sql("SELECT * FROM keyed_valueless")
 
 
 def test_a_message_that_does_not_fit_stops_the_table(engine: Engine, broker: Broker, topic: TopicFactory) -> None:

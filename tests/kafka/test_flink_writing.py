@@ -238,6 +238,11 @@ def test_metadata_is_written_where_it_is_declared(engine: Engine, broker: Broker
     engine.sql("INSERT INTO stamped VALUES (1, TIMESTAMPTZ '2024-07-03 18:43:05.312+00', MAP['a' => 'x'::bytea])")
     [message] = told(broker, name, 1)
     assert (message.timestamp, message.headers, message.value) == (1720032185312, {"a": b"x"}, b'{"n":1}')
+    columns = "n INT, ts TIMESTAMP(3) METADATA FROM 'timestamp', headers MAP<STRING, STRING> METADATA"
+    engine.sql(f"CREATE TABLE cast_to_stamped ({columns}) {options(broker, name, format='json')}")
+    engine.sql("INSERT INTO cast_to_stamped VALUES (2, TIMESTAMP '2024-07-03 18:43:05.312', MAP['a' => 'é'])")
+    message = told(broker, name, 2)[1]
+    assert (message.timestamp, message.headers) == (1720032185312, {"a": "é".encode()})
     engine.sql(f"CREATE TABLE only_read (`offset` BIGINT METADATA, n INT) {options(broker, name, format='json')}")
     with pytest.raises(SqlError, match="it can only be read"):
         engine.sql("INSERT INTO only_read VALUES (1, 2)")

@@ -2,10 +2,11 @@
 
 import time
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]  # not marked as exported
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]  # not marked as exported
 from pyspark.sql import SparkSession
 
 from kafka.source_of import LARGE, SMALL, connection_to, definition_of, everything_of, opened, rows_of
@@ -168,6 +169,23 @@ def test_sources_of_one_connection_ask_together(broker: Broker, topic: TopicFact
     with pytest.raises(SqlError, match="Topic does not exist"):
         missing.latest({})
     assert sources[0].latest({}) == {0: 3}  # and the others go on
+
+
+def test_sources_of_one_topic_that_grows_count_its_partitions_each_for_itself(
+    broker: Broker, topic: TopicFactory, admin: AdminClient
+) -> None:
+    """One that looks often must see what comes, and keep what it has seen, beside any number that never look again."""
+    name = topic()
+    offsets = LatestOffsets(connection_to(broker))
+    slow = [KafkaSource(definition_of(broker, name), offsets) for _ in range(4)]
+    quick = KafkaSource(definition_of(broker, name, metadata_refresh=timedelta()), offsets)
+    assert [source.latest({}) for source in (*slow, quick)] == [{0: 0}] * 5
+    admin.create_partitions([NewPartitions(name, 2)])[name].result()
+    produce(broker.bootstrap, name, [(None, "x", {}, 1)])
+    assert wait_for(lambda: quick.latest({0: 0}), {0: 0, 1: 1})
+    for _ in range(3):
+        assert [source.latest({0: 0}) for source in slow] == [{0: 0}] * 4
+        assert quick.latest({0: 0, 1: 1}) == {0: 0, 1: 1}
 
 
 def test_progress_is_seen_in_the_consumer_group(

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tailrace.errors import SqlError
 from tailrace.formats.decode_changes import FORMAT_METADATA
-from tailrace.formats.decode_contract import Decoder
+from tailrace.formats.decode_contract import Decoder, as_text
 from tailrace.plan.bind import assign
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.context import Context, Place
@@ -40,6 +40,7 @@ from tailrace.types.core import (
     BYTEA,
     INTEGER,
     TEXT,
+    Char,
     Column,
     ListOf,
     MapOf,
@@ -48,6 +49,7 @@ from tailrace.types.core import (
     SqlType,
     Timestamp,
     TimestampTz,
+    Varchar,
 )
 
 if TYPE_CHECKING:
@@ -179,6 +181,9 @@ def _cast(column: FlinkColumn, text: str, type: SqlType) -> str:
     assert column.type is not None
     if type == column.type:
         return text
+    text, type = _characters(text, type, column.type)
+    if type == column.type:
+        return text
     try:
         cast = assign(Ref(index=0, type=type, nullable=True), column.type)
     except SqlError:
@@ -191,6 +196,23 @@ def _cast(column: FlinkColumn, text: str, type: SqlType) -> str:
                 sqlstate="42804",
             ) from None
     return Environment(columns=[text]).render(cast)
+
+
+def _characters(text: str, type: SqlType, wanted: SqlType) -> tuple[str, SqlType]:
+    """Bytes as the characters that they are in UTF-8, as Flink casts them, wherever text is wanted of them."""
+    if type == BYTEA and (wanted == TEXT or isinstance(wanted, Varchar | Char)):
+        return as_text(text), TEXT
+    match type, wanted:
+        case MapOf(value=value), MapOf(value=other):
+            inner, found = _characters("v", value, other)
+            return f"transform_values({text}, (k, v) -> {inner})", MapOf(found)
+        case ListOf(element=Record(fields=fields)), ListOf(element=Record(fields=others)) if len(fields) == len(others):
+            each = [_characters(f"e.f{i}", a.type, b.type) for i, (a, b) in enumerate(zip(fields, others, strict=True))]
+            parts = ", ".join(f"{inner} AS f{i}" for i, (inner, _) in enumerate(each))
+            columns = (replace(column, type=found) for column, (_, found) in zip(fields, each, strict=True))
+            return f"transform({text}, e -> struct({parts}))", ListOf(Record(tuple(columns)))
+        case _:
+            return text, type
 
 
 def _computed(

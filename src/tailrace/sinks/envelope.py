@@ -99,7 +99,7 @@ class Envelope:
         row = encode(self.schema, _places(range(len(self.schema))))
         headers = "" if self.headers is None else f", {packed_headers(f'c{self.headers}')} AS h"
         partition = "" if self.partition_by is None else f", {self.partition_by} AS p"
-        time = "" if self.timestamp is None else f", unix_millis(c{self.timestamp}) AS t"
+        time = "" if self.timestamp is None else f", unix_millis(CAST(c{self.timestamp} AS timestamp)) AS t"
         topic = "" if self.topic is None else f", c{self.topic} AS o"
         return f"SELECT {key} AS k, {row} AS r, weight AS w{partition}{headers}{time}{topic}{also} FROM ({rows})"
 

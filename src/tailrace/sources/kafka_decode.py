@@ -49,6 +49,8 @@ _MARK = ("TAILRACE<22000:", ">TAILRACE")  # by which plan/data_errors.py knows a
 
 NO_VALUE = "Envelope error: Flat: Value not present for message"
 
+NO_VALUE_IN_FLINK = "Invalid null value received in non-upsert mode. Could not to set row kind for output record."
+
 NO_KEY = (
     "record with NULL key in UPSERT source; to retract this error, produce a record upstream with a NULL key"
     " and NULL value"
@@ -278,7 +280,8 @@ def _key_errors(definition: KafkaSourceDefinition) -> list[str]:
         # A NULL key with a NULL value takes back an earlier NULL key: it is no error itself.
         missing = f"CASE WHEN key IS NULL AND value IS NOT NULL THEN {literal(NO_KEY)} END"
     else:
-        missing = f"CASE WHEN value IS NULL THEN {literal(NO_VALUE)} END"
+        said = NO_VALUE_IN_FLINK if definition.layout else NO_VALUE
+        missing = f"CASE WHEN value IS NULL THEN {literal(said)} END"
     return [missing, *_format_error(definition.key_format, "key")]
 
 

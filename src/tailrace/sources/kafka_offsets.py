@@ -52,6 +52,10 @@ class Extent:
     low: Offsets
     end: Offsets
 
+    def first(self, partitions: int) -> Extent:
+        """What is in the first partitions: those that a watcher knows of."""
+        return Extent(*({p: offset for p, offset in each.items() if p < partitions} for each in (self.low, self.end)))
+
 
 Answer: TypeAlias = Extent | TailraceError
 
@@ -110,10 +114,15 @@ class LatestOffsets:
     def _round(self, watchers: Collection[Watcher], now: float) -> None:
         self._count([watcher for watcher in watchers if watcher.needs_counting(now)], now)
         countable = [watcher for watcher in watchers if watcher.partitions]
-        extents = self._extents({watcher.topic: watcher.partitions for watcher in countable})
+        # Two watchers of a topic that grows count it at different times.
+        counts = {each.topic: 0 for each in countable}
+        for watcher in countable:
+            counts[watcher.topic] = max(counts[watcher.topic], watcher.partitions)
+        extents = self._extents(counts)
         for watcher in countable:
             answer = extents[watcher.topic]
-            watcher.answer, watcher.answered_at = answer, now
+            known = answer.first(watcher.partitions) if isinstance(answer, Extent) else answer
+            watcher.answer, watcher.answered_at = known, now
             if isinstance(answer, TailraceError):
                 watcher.counted_at = float("-inf")  # the topic may be gone, or another have its name
         self._rest([watcher.answer for watcher in watchers], time.monotonic() - now)

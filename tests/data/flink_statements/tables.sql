@@ -111,8 +111,8 @@ CREATE TABLE pageviews_per_region (
   'connector' = 'upsert-kafka',
   'topic' = 'pageviews_per_region',
   'properties.bootstrap.servers' = 'localhost:9092',
-  'key.format' = 'json',
-  'value.format' = 'json'
+  'key.format' = 'avro',
+  'value.format' = 'avro'
 );
 
 CREATE TABLE pageviews (
@@ -125,7 +125,6 @@ CREATE TABLE pageviews (
   'connector' = 'kafka',
   'topic' = 'pageviews',
   'properties.bootstrap.servers' = 'localhost:9092',
-  'scan.startup.mode' = 'earliest-offset',
   'format' = 'json'
 );
 
