@@ -228,7 +228,6 @@ def test_a_hint_reads_the_table_with_other_options(engine: Engine, broker: Broke
         ("SELECT * FROM of_hinted /*+ OPTIONS('a' = 'b') */", "OPTIONS hints are for Kafka tables"),
         ("SELECT * FROM hinted /*+ OPTIONS('a') */", "Expected equals sign"),
         ("SELECT /*+ OPTIONS('a' = 'b') */ 1", "Expected"),
-        ("SELECT * FROM hinted FOR SYSTEM_TIME AS OF now()", "FOR SYSTEM_TIME AS OF not yet supported"),
     ):
         with pytest.raises(SqlError, match=message):
             engine.sql(query)

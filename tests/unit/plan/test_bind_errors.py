@@ -118,6 +118,34 @@ ERRORS = [
 ]
 
 
+# Flink's, with the words that stand in the way.
+NOT_YET = [
+    ("select * from t join o for system_time as of t.ts as x on t.a = x.a", "FOR SYSTEM_TIME AS OF", "for"),
+    ("select * from t left join o for system_time as of proctime() on t.a = o.a", "FOR SYSTEM_TIME AS OF", "for"),
+    ("select * from t join o as x for system_time as of t.ts on t.a = x.a", "FOR SYSTEM_TIME AS OF", "for"),
+    ("select * from o for system_time as of timestamp '2024-07-03 12:00:00'", "FOR SYSTEM_TIME AS OF", "for"),
+    (
+        "select * from table(session(table t partition by a, descriptor(ts), interval '1' minute))",
+        "SESSION windows",
+        "session",
+    ),
+    ("select * from session(table t, descriptor(ts), interval '1' minute)", "SESSION windows", "session"),
+]
+
+
+@pytest.mark.parametrize(("query", "feature", "word"), NOT_YET)
+def test_what_is_not_there_says_why_and_what_to_write_instead(
+    names: FixedNames, query: str, feature: str, word: str
+) -> None:
+    with pytest.raises(SqlError) as raised:
+        bind_query(query, names)
+    error = raised.value
+    assert (error.sqlstate, error.message) == ("0A000", f"{feature} not yet supported")
+    assert error.position == query.index(word) + 1
+    assert error.detail
+    assert error.hint
+
+
 @pytest.mark.parametrize(("query", "sqlstate", "message", "position"), ERRORS)
 def test_a_wrong_query_is_told(
     names: FixedNames, query: str, sqlstate: str, message: str, position: int | None

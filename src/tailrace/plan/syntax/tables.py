@@ -87,16 +87,25 @@ def _source(cursor: Cursor) -> exp.Expr:
     located(source, token)
     if cursor.token.kind == "hint":
         source.set("options", _options(cursor.next()))
-    if cursor.is_word("for", "system_time"):
-        raise NotSupported(
-            "FOR SYSTEM_TIME AS OF not yet supported",
-            hint="Join with the table itself: the result is kept up to date as either side changes.",
-            position=cursor.token.position,
-        )
+    _refuse_versions(cursor)
     if lateral:
         source.set("lateral", True)
     _alias(cursor, source)
+    _refuse_versions(cursor)
     return source
+
+
+def _refuse_versions(cursor: Cursor) -> None:
+    """Flink's temporal and lookup joins."""
+    if cursor.is_word("for", "system_time"):
+        raise NotSupported(
+            "FOR SYSTEM_TIME AS OF not yet supported",
+            detail="A table of an 'upsert-kafka' topic or of changes has its present rows, not the ones before.",
+            hint="For the present rows join the table itself: the result follows it.  For those of another time read"
+            " the topic with 'connector' = 'kafka', so that every version is a row, and take the last one up to that"
+            " time in a LATERAL subquery with ORDER BY … LIMIT 1.",
+            position=cursor.token.position,
+        )
 
 
 def _options(hint: Token) -> dict[str, str]:

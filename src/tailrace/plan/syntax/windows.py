@@ -40,7 +40,13 @@ def parse_window_table(cursor: Cursor) -> exp.Expr:
     if first.kind != "word" or first.text not in (*PARAMETERS, _SESSION):
         cursor.fail("TUMBLE, HOP or CUMULATE")
     if first.text == _SESSION:
-        raise NotSupported("SESSION windows not yet supported", position=first.position)
+        raise NotSupported(
+            "SESSION windows not yet supported",
+            detail="Where such a window ends depends on the rows that come later.",
+            hint="Number the sessions with window functions: a row begins one if lag(ts) OVER (PARTITION BY k ORDER BY"
+            " ts) is too long ago or NULL, and the running sum of those is the session's number.",
+            position=first.position,
+        )
     cursor.next()
     cursor.expect_operator("(")
     given = _arguments(cursor, first.text)
