@@ -81,6 +81,28 @@ def test_flink(engine: Engine, broker: Broker) -> None:
     assert [(each.key, each.value) for each in told] == [(b'{"item":"tea"}', b'{"item":"tea","total":12}')]
 
 
+@pytest.mark.slow
+def test_sources(engine: Engine, broker: Broker) -> None:
+    orders, prices = (create_topic(broker.bootstrap, f"guide_of_sources_{name}") for name in ("orders", "prices"))
+    sent = ('{"id": 1, "at": "2024-07-03 12:00:05"}', '{"id": 2, "at": "2024-07-03 12:50:00"}', "{")
+    produce(broker.bootstrap, orders, [("tea", each) for each in sent])
+    known = ('{"price": 3, "since": "2024-07-03 12:00:00"}', '{"price": 4, "since": "2024-07-03 12:30:00"}')
+    produce(broker.bootstrap, prices, [("tea", each) for each in known])
+    addresses = {"localhost:9092": broker.bootstrap, "'orders'": f"'{orders}'", "'prices'": f"'{prices}'"}
+    follow(engine, "sources.md", addresses)
+
+    def answers(query: str) -> list[tuple[Any, ...]]:
+        answer = engine.sql(query)
+        assert answer is not None
+        return [tuple(row.values()) for row in answer.to_pylist()]
+
+    assert answers("SELECT * FROM ordered_now ORDER BY id") == [(1, 4), (2, 4)]
+    assert answers("SELECT * FROM ordered_then ORDER BY id") == [(1, 3), (2, 4)]
+    assert answers("SELECT * FROM soon ORDER BY id, price") == [(1, 3), (2, 3), (2, 4)]
+    assert answers("SELECT item, orders FROM sessions") == [("tea", 1), ("tea", 1)]
+    assert [row[:3] for row in answers("SELECT * FROM broken_orders")] == [(0, 2, b"{")]
+
+
 def test_redis(engine: Engine, redis: Redis) -> None:
     follow(engine, "redis.md", {"'secret'": f"'{rd.PASSWORD}'", "PORT 6379": f"PORT {redis.port}"})
     with redis.connect() as client:
