@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -45,6 +46,7 @@ def test_the_groups_of_a_pattern_are_columns(engine: Engine, broker: Broker, top
         ("REGEX «'(?P<open>.'", "invalid regular expression: unclosed group"),
         ("REGEX «'(a)[b'", "invalid regular expression: brackets .. not balanced"),
         ("CSV WITH «HEADER (a, b)", "CSV WITH HEADER in Kafka sources not supported"),
+        ("PROTOBUF «MESSAGE 'm' USING SCHEMA 'x'", "PROTOBUF format in sources not yet supported"),
     ],
 )
 def test_what_is_wrong_with_a_format_is_said_where_it_stands(
@@ -54,6 +56,43 @@ def test_what_is_wrong_with_a_format_is_said_where_it_stands(
     with pytest.raises(SqlError, match=message) as caught:
         engine.sql(text.replace("«", ""))
     assert caught.value.position == text.index("«") + 1
+
+
+def test_progress_is_a_relation(engine: Engine, broker: Broker, topic: TopicFactory) -> None:
+    name = topic("followed", partitions=2)
+    produce(broker.bootstrap, name, [(None, "x", {}, 0)])
+    engine.sql(f"CREATE SOURCE s FROM KAFKA CONNECTION k (TOPIC '{name}') FORMAT TEXT EXPOSE PROGRESS AS s_progress")
+    assert rows(engine, "SELECT * FROM s_progress") == [("[0,0]", 1)]
+    produce(broker.bootstrap, name, [(None, "x", {}, p) for p in (0, 1)])
+    engine.settle()
+    assert rows(engine, "SELECT * FROM s_progress") == [("[0,0]", 2), ("[1,1]", 1)]
+    with pytest.raises(SqlError, match="EXPOSE PROGRESS AS not yet supported here"):
+        engine.sql(f"CREATE SOURCE bytes FROM KAFKA CONNECTION k (TOPIC '{name}') EXPOSE PROGRESS AS p")
+
+
+@pytest.mark.slow
+def test_progress_shows_the_same_tick_also_after_a_restart(
+    spark: SparkSession, broker: Broker, topic: TopicFactory, tmp_path: Path
+) -> None:
+    name = topic("followed", partitions=3)
+    produce(broker.bootstrap, name, [(None, "x", {}, p) for p in (0, 0, 1)])
+    source = f"FROM KAFKA CONNECTION k (TOPIC '{name}', START OFFSET (1)) FORMAT TEXT EXPOSE PROGRESS AS far"
+    far, both = "SELECT * FROM far", "SELECT n, read FROM counted, summed"
+    with Engine(spark, tmp_path, pace=Pace(interval=0.02)) as engine:
+        engine.sql(f"CREATE CONNECTION k TO KAFKA (BROKER '{broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT)")
+        engine.sql(f"CREATE SOURCE followed {source}")
+        engine.sql("CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM followed")
+        engine.sql('CREATE MATERIALIZED VIEW summed AS SELECT sum("offset") AS read FROM far')
+        assert rows(engine, far) == [("[0,0]", 2), ("[1,1]", 1)]
+        assert rows(engine, both) == [(2, 3)]
+    produce(broker.bootstrap, name, [(None, "x", {}, p) for p in (0, 2)])
+    with Engine(spark, tmp_path, pace=Pace(interval=0.02)) as engine:
+        while (found := rows(engine, both)) != [(4, 5)]:
+            assert found == [(2, 3)]
+            engine.settle()
+        assert rows(engine, far) == [("[0,0]", 3), ("[1,1]", 1), ("[2,2]", 1)]
+        engine.sql("DROP SOURCE followed CASCADE")
+        assert rows(engine, "SELECT name FROM mz_sources") == []
 
 
 def test_errors_inline_are_rows_until_the_key_has_another_value(

@@ -50,7 +50,8 @@ class Item:
     @property
     def part_of(self) -> str | None:
         """The id of the item that this one came with, and goes with."""
-        return self.facts.get("dead_letters_of") or self.facts.get("part_of") or self.facts.get("hinted")
+        owners = (self.facts.get(fact) for fact in ("dead_letters_of", "progress_of", "part_of", "hinted"))
+        return next((owner for owner in owners if owner is not None), None)
 
     @property
     def number(self) -> int:

@@ -18,6 +18,7 @@ from tailrace.plan.walk import scans
 from tailrace.sources.contract import Offsets, Source
 from tailrace.sources.generated import Generated
 from tailrace.sources.kafka_upsert import UpsertSource
+from tailrace.sources.progress import progress
 from tailrace.state.checkpoint import Frontiers
 from tailrace.statements.registry import parse_statement
 from tailrace.testing import defences
@@ -45,6 +46,8 @@ class Running:
             return Item(id=stored.id, kind="secret", name=stored.name, statement=None, create_sql=stored.create_sql)
         if "dead_letters_of" in stored.facts:
             return sources.dead_letters(self._engine.catalog.items[stored.facts["dead_letters_of"]], identity)
+        if "progress_of" in stored.facts:
+            return sources.progress(self._engine.catalog.items[stored.facts["progress_of"]], identity)
         if "part_of" in stored.facts:
             return generated_sources.part(self._engine.catalog.items[stored.facts["part_of"]], identity)
         statement = parse_statement(stored.create_sql.rstrip().removesuffix(";"))
@@ -103,6 +106,9 @@ class Running:
             if owner in cluster.sources:  # else nobody reads it yet
                 log = cluster.sources[owner]
                 self._read(item, owner, log.start(), log.dead_letters)
+            return
+        if "progress_of" in item.facts:
+            self._read(item, item.facts["progress_of"], {}, progress).rule = "progress of a source"
             return
         if "part" in item.facts:
             owner = item.part_of or item.facts["source"]

@@ -236,4 +236,4 @@ def encoder_of(engine: Engine, target: KafkaTarget, side: str, relation: Item) -
         case formats.AvroRegistry():
             return avro_sinks.encoder(engine, format, side, target, relation)
         case _:
-            raise NotSupported(f"{type(format).__name__} format in sinks not yet supported")
+            raise formats.refused(format, "sinks")

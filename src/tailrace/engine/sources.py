@@ -38,6 +38,7 @@ from tailrace.sources.kafka_definition import (
 from tailrace.sources.kafka_offsets import LatestOffsets
 from tailrace.sources.kafka_start import resolve_start, start_of, validate_topic
 from tailrace.sources.kafka_upsert import UpsertSource
+from tailrace.sources.progress import PROGRESS
 from tailrace.sql.names import QueryText
 from tailrace.sql.unparse import quote_literal
 from tailrace.statements import formats, ingest
@@ -81,12 +82,7 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
     Without a FORMAT it is no relation: it is there for the tables that are made from it.
     """
     engine = session.engine
-    if statement.progress is not None:
-        raise NotSupported(
-            "EXPOSE PROGRESS AS not yet supported",
-            hint="mz_internal.mz_source_statistics says how far sources are.",
-            position=statement.progress.position,
-        )
+    _check_progress(statement)
     if statement.timestamp_interval is not None:
         session.notice("TIMESTAMP INTERVAL has no effect: all sources share the ticks of their cluster")
     if isinstance(statement.origin, LoadGeneratorOrigin):
@@ -108,9 +104,24 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
         if source.schema is None:
             return []
         facts = {"dead_letters_of": source.id}
-        return [dead_letters(source, Identity(id=engine.storage.next_id(), name=letters, facts=facts))]
+        made = [dead_letters(source, Identity(id=engine.storage.next_id(), name=letters, facts=facts))]
+        if statement.progress is not None:
+            name, facts = engine.catalog.full_name(statement.progress.parts), {"progress_of": source.id}
+            made.append(progress(source, Identity(id=engine.storage.next_id(), name=name, facts=facts)))
+        return made
 
     return session.create("source", statement.name, define, if_not_exists=statement.if_not_exists, also=also)
+
+
+def _check_progress(statement: CreateSource) -> None:
+    if statement.progress is None or (isinstance(statement.origin, KafkaOrigin) and statement.ingest.formats):
+        return
+    raise NotSupported(
+        "EXPOSE PROGRESS AS not yet supported here",
+        detail="A LOAD GENERATOR has no offsets, and a source without a FORMAT is read by each of its tables.",
+        hint="mz_internal.mz_source_statistics says how far sources are.",
+        position=statement.progress.position,
+    )
 
 
 def item(session: EngineSession, statement: CreateSource, identity: Identity) -> Item:
@@ -187,6 +198,11 @@ def _registries(session: EngineSession, statement: CreateSource) -> list[str]:
 def dead_letters(owner: Item, identity: Identity) -> Item:
     """The relation of a source's messages that could not be decoded."""
     return made_with(owner, identity, DEAD_LETTERS, append_only=True)
+
+
+def progress(owner: Item, identity: Identity) -> Item:
+    """The relation of how far a source has been read."""
+    return replace(made_with(owner, identity, PROGRESS, append_only=False), keys=frozenset({frozenset({0})}))
 
 
 def definition_of(
@@ -268,7 +284,7 @@ def _decoder(
         case formats.Regex(pattern=pattern):
             return RegexDecoder.of(pattern)
         case _:
-            raise NotSupported(f"{type(format).__name__} format in sources not yet supported")
+            raise formats.refused(format, "sources")
 
 
 def check_patterns(session: EngineSession, clauses: ingest.Ingest) -> None:

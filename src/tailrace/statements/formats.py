@@ -113,6 +113,7 @@ class AvroSchema:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProtobufRegistry:
     connection: Name
+    position: int | None = field(default=None, compare=False)
 
     def sql(self, printer: Printer) -> str:
         return f"PROTOBUF USING CONFLUENT SCHEMA REGISTRY CONNECTION {printer.name(self.connection)}"
@@ -122,6 +123,7 @@ class ProtobufRegistry:
 class ProtobufSchema:
     message: str
     schema: str
+    position: int | None = field(default=None, compare=False)
 
     def sql(self, printer: Printer) -> str:
         return f"PROTOBUF MESSAGE {printer.text(self.message)} USING SCHEMA {printer.text(self.schema)}"
@@ -202,12 +204,24 @@ def _strategy(p: Parser, side: str) -> Strategy | None:
 
 
 def _protobuf(p: Parser, side: str) -> Format:
+    position = p.position
     if p.accept("MESSAGE"):
         message = p.string()
         p.expect("USING", "SCHEMA")
-        return ProtobufSchema(message=message, schema=p.string())
+        return ProtobufSchema(message=message, schema=p.string(), position=position)
     p.expect("USING", "CONFLUENT", "SCHEMA", "REGISTRY", "CONNECTION")
-    return ProtobufRegistry(connection=p.name("connection name"))
+    return ProtobufRegistry(connection=p.name("connection name"), position=position)
+
+
+def refused(format: Format, side: str) -> NotSupported:
+    """The error for a format that `sources` or `sinks` cannot use."""
+    name = type(format).__name__.removesuffix("Registry").removesuffix("Schema").upper()
+    others = "AVRO, JSON, TEXT, BYTES, CSV and REGEX" if side == "sources" else "AVRO, JSON, TEXT and BYTES"
+    return NotSupported(
+        f"{name} format in {side} not yet supported",
+        hint=f"There are {others}.",
+        position=getattr(format, "position", None),
+    )
 
 
 def _csv(p: Parser, side: str) -> Format:

@@ -38,7 +38,7 @@ class LogInput:
     """An append-only source.  What was read in a tick is remembered until the tick ends, for the other readers."""
 
     node: Scan
-    read: Reading  # rows, or dead letters
+    read: Reading  # rows, or dead letters, or progress
     start: Offsets
     log: TickLog
     views: Views
