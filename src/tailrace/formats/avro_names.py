@@ -78,13 +78,10 @@ class _Renaming:
         """What of the reader's type such a type can be read as; None if there is nothing with names in it."""
         candidates = reader if isinstance(reader, list) else [reader]
         known = (self._named_by_reader.get(each) if isinstance(each, str) else each for each in candidates)
-        kind = _kind(writer, self._named)
-        return next((each for each in known if isinstance(each, dict) and each["type"] == kind), None)
-
-
-def _kind(type: Any, named: dict[str, Any]) -> Any:
-    definition = named.get(type, type) if isinstance(type, str) else type
-    return definition["type"] if isinstance(definition, dict) else definition
+        definition = self._named.get(writer, writer) if isinstance(writer, str) else writer
+        about = definition if isinstance(definition, dict) else {"type": definition}
+        alike = [each for each in known if isinstance(each, dict) and each["type"] == about["type"]]
+        return next((each for each in alike if each.get("name") == about.get("name")), alike[0] if alike else None)
 
 
 def _field(name: str, fields: list[dict[str, Any]]) -> Any:

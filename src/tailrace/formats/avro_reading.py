@@ -3,6 +3,8 @@
 Spark reads under a *plain* schema: logical types are left off and fields are called by their place, with their own
 names as aliases, so that Avro resolves whatever the writer's schema was.  Expressions then make SQL values of it.
 A field that no writer has and that defaults to true says that reading went well: on failure Spark gives NULLs.
+
+A field that may be one of several types is as many columns, of which at most one is not NULL.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ _MOST_SCALE = 38
 _MICROS_A_SECOND = 1_000_000
 _LATEST_SECOND = 253_402_300_800  # the year 10000: what Spark can hold in any case
 
+# Spark reads a union of just these two as one number.  A third type, that nobody writes, makes it keep them apart.
+_MERGED = ({"int", "long"}, {"float", "double"})
+
 _PRIMITIVES = {
     "boolean": core.BOOLEAN,
     "int": core.INTEGER,
@@ -55,11 +60,15 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordReading:
-    """The fields of a record.  `plain` is the schema to read with, as JSON."""
+    """The columns of a record, each with the place of its field.  `plain` is the schema to read with, as JSON."""
 
     columns: Schema
     plain: str
-    fields: tuple[Reading, ...]
+    fields: tuple[tuple[int, Reading], ...]
+
+
+Field: TypeAlias = tuple[Reading, ...]
+"""How a field is read: as one column, or as one for each of its types."""
 
 
 def place(i: int) -> str:
@@ -91,8 +100,8 @@ def after_of(schema: str) -> RecordReading:
     whole = types.of(after)
     assert isinstance(whole.type, Record)
     fields = [_of_field(field, types) for field in row["fields"]]
-    read = _record_reading(record, [by_name["after"]], [replace(whole, plain=["null", whole.plain])])
-    return replace(read, columns=whole.type.fields, fields=tuple(fields))
+    read = _record_reading(record, [by_name["after"]], [(replace(whole, plain=["null", whole.plain]),)])
+    return replace(read, columns=whole.type.fields, fields=_placed(fields))
 
 
 def is_schema(schema: str) -> bool:
@@ -116,30 +125,37 @@ def _parsed(schema: str) -> tuple[dict[str, Any], _Types]:
 
 
 def _record_reading(
-    record: dict[str, Any], fields: Sequence[dict[str, Any]], readings: Sequence[Reading]
+    record: dict[str, Any], fields: Sequence[dict[str, Any]], readings: Sequence[Field]
 ) -> RecordReading:
     plain = [*_plain_fields(fields, readings), {"name": OK, "type": "boolean", "default": True}]
     return RecordReading(
         columns=_columns(fields, readings),
         plain=json.dumps({"type": "record", "name": record["name"], "fields": plain}),
-        fields=tuple(readings),
+        fields=_placed(readings),
     )
 
 
-def _columns(fields: Sequence[dict[str, Any]], readings: Sequence[Reading]) -> Schema:
+def _placed(readings: Sequence[Field]) -> tuple[tuple[int, Reading], ...]:
+    return tuple((i, reading) for i, several in enumerate(readings) for reading in several)
+
+
+def _columns(fields: Sequence[dict[str, Any]], readings: Sequence[Field]) -> Schema:
+    """A field of several types is called by their number: `name1`, `name2` …"""
     return tuple(
-        Column(field["name"], reading.type, reading.nullable) for field, reading in zip(fields, readings, strict=True)
+        Column(field["name"] + (str(number) if len(several) > 1 else ""), reading.type, reading.nullable)
+        for field, several in zip(fields, readings, strict=True)
+        for number, reading in enumerate(several, start=1)
     )
 
 
-def _plain_fields(fields: Sequence[dict[str, Any]], readings: Sequence[Reading]) -> list[dict[str, Any]]:
+def _plain_fields(fields: Sequence[dict[str, Any]], readings: Sequence[Field]) -> list[dict[str, Any]]:
     plain = []
-    for i, (field, reading) in enumerate(zip(fields, readings, strict=True)):
+    for i, (field, several) in enumerate(zip(fields, readings, strict=True)):
         # The default of a record names its fields, which are called otherwise here.
         has_default = "default" in field and not (field["default"] and isinstance(field["default"], dict))
         default = {"default": field["default"]} if has_default else {}
         aliases = [field["name"], *field.get("aliases", ())]
-        plain.append({"name": place(i), "type": reading.plain, "aliases": aliases, **default})
+        plain.append({"name": place(i), "type": several[0].plain, "aliases": aliases, **default})
     return plain
 
 
@@ -149,14 +165,14 @@ def _branch(type: Any) -> Any:
         return type
     [*others] = [each for each in type if each != "null"]
     if len(others) != 1:
-        what = "with several types" if others else "of null alone"
+        what = "with several types inside of arrays, maps and changes" if others else "of null alone"
         raise NotSupported(f"Avro unions {what} not yet supported", detail=f"The union is {json.dumps(type)}.")
     return others[0]
 
 
-def _of_field(field: dict[str, Any], types: _Types) -> Reading:
+def _of_field(field: dict[str, Any], types: _Types) -> Field:
     try:
-        return types.of(field["type"])
+        return types.of_field(field["type"])
     except SqlError as error:
         error.detail = f'Field "{field["name"]}". {error.detail or ""}'.rstrip()
         raise
@@ -169,6 +185,7 @@ class _Types:
         self._named = named
         self._known: dict[str, Reading] = {}
         self._open: list[str] = []
+        self._padding = 0
 
     def definition(self, type: Any) -> dict[str, Any] | None:
         found = self._named.get(type) if isinstance(type, str) else type
@@ -176,6 +193,16 @@ class _Types:
 
     def name_of(self, type: Any) -> Any:
         return type["name"] if isinstance(type, dict) and "name" in type else type
+
+    def of_field(self, type: Any) -> Field:
+        if not isinstance(type, list) or sum(each != "null" for each in type) <= 1:
+            return (self.of(type),)
+        inner = {i: self.of(each) for i, each in enumerate(type) if each != "null"}
+        plain = ["null" if i not in inner else inner[i].plain for i in range(len(type))]
+        if {each for each in plain if isinstance(each, str)} - {"null"} in _MERGED and len(inner) == 2:
+            self._padding += 1
+            plain.append({"type": "fixed", "name": f"tailrace_never{self._padding}", "size": 1})
+        return tuple(_member(each, number, plain) for number, each in enumerate(inner.values()))
 
     def of(self, type: Any) -> Reading:
         if isinstance(type, list):
@@ -251,8 +278,21 @@ def _each(inner: Reading, over: Callable[[str, str, str], str]) -> Text:
     return value
 
 
-def _struct(x: str, fields: Sequence[Reading]) -> str:
-    parts = (f"{field.value(f'{x}.{place(i)}')} AS f{i}" for i, field in enumerate(fields))
+def _member(reading: Reading, number: int, plain: list[Any]) -> Reading:
+    """One of a union's types: Spark reads the union as a struct that has a field for each."""
+    member: Text = lambda x: f"{x}.member{number}"  # noqa: E731
+    error = reading.error
+    return replace(
+        reading,
+        plain=plain,
+        nullable=True,
+        value=lambda x: reading.value(member(x)),
+        error=None if error is None else lambda x: error(member(x)),
+    )
+
+
+def _struct(x: str, fields: Sequence[Field]) -> str:
+    parts = (f"{reading.value(f'{x}.{place(i)}')} AS f{n}" for n, (i, reading) in enumerate(_placed(fields)))
     return f"CASE WHEN {x} IS NOT NULL THEN struct({', '.join(parts)}) END"
 
 

@@ -60,10 +60,10 @@ class AvroDecoder:
     def decoded(self, data: str) -> Decoded:
         reading, shared = self._reading, f"{data}_shared"
         row = f"{shared}.{place(0)}" if self.changes else shared
-        columns = [field.value(f"{row}.{place(i)}") for i, field in enumerate(reading.fields)]
+        columns = [field.value(f"{row}.{place(i)}") for i, field in reading.fields]
         wrong = [
             f"WHEN {why} IS NOT NULL THEN {decode_error(why, data)}"
-            for i, field in enumerate(reading.fields)
+            for i, field in reading.fields
             if field.error is not None
             for why in (field.error(f"{row}.{place(i)}"),)
         ]

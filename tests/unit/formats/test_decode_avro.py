@@ -154,6 +154,44 @@ def test_several_writers_are_resolved_to_one_reader(spark):
     assert [(row["c0"], row["c1"], row["error"]) for row in found] == [(1, None, None), (2, "n", None)]
 
 
+def test_a_field_of_several_types_is_as_many_columns(spark):
+    """Whichever was written is in its own column; also of records, inside of records, and of numbers alike."""
+    other = schema([{"name": "z", "type": ["boolean", DECIMAL]}], "other")
+    reader = schema(
+        [
+            {"name": "a", "type": ["null", "int", "string"], "default": None},
+            {"name": "b", "type": ["long", "int"]},
+            {"name": "c", "type": ["float", "null", "double"]},
+            {"name": "d", "type": [POINT, other, {"type": "array", "items": "int"}]},
+            {"name": "e", "type": "other"},
+        ]
+    )
+    older = schema([{**field, "type": field["type"][::-1]} for field in reader["fields"][1:4]] + reader["fields"][4:])
+    decoder = decoder_of(reader, reader, older)
+    assert [column.name for column in decoder.schema] == ["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2", "d3", "e"]
+    assert [column.nullable for column in decoder.schema] == [True] * 9 + [False]
+    assert [field.name for field in decoder.schema[7].type.fields] == ["z1", "z2"]
+    yes, price = {"z": True}, {"z": Decimal("1.25")}
+    rows = [
+        {"a": 1, "b": ("int", 2), "c": ("float", 1.5), "d": ("point", {"x": 1, "Y": "p"}), "e": yes},
+        {"a": "x", "b": ("long", 2), "c": ("double", 1.5), "d": ("other", price), "e": price},
+        {"a": None, "b": ("long", 3), "c": None, "d": [1, 2], "e": yes},
+    ]
+    right = {"f0": True, "f1": None}
+    paid = {"f0": None, "f1": Decimal("1.25")}
+    expected = [
+        [1, None, None, 2, 1.5, None, {"f0": 1, "f1": "p"}, None, None, right],
+        [None, "x", 2, None, None, 1.5, None, paid, None, paid],
+        [None, None, 3, None, None, None, None, None, [1, 2], right],
+    ]
+    found = read(spark, decoder, *(written(reader, row) for row in rows))
+    assert [list(row.values())[:10] for row in found] == expected
+    # Another writer has the types in another order, and no `a`.
+    found = read(spark, decoder, *(written(older, row, 8) for row in rows))
+    assert [list(row.values())[:10] for row in found] == [[None, None, *each[2:]] for each in expected]
+    assert {row["error"] for row in found} == {None}
+
+
 def test_what_cannot_be_read_has_a_reason(spark):
     reader = schema([{"name": "id", "type": "string"}, {"name": "n", "type": {**DECIMAL, "precision": 39}}])
     other = schema([{"name": "id", "type": "boolean"}])
@@ -212,7 +250,7 @@ def test_a_change_is_its_after_or_absent(spark):
     ("reader", "message"),
     [
         ({"type": "record", "name": "r", "fields": [{"name": "next", "type": ["null", "r"]}]}, "Recursive types"),
-        (schema([{"name": "u", "type": ["int", "string"]}]), "unions with several types"),
+        (schema([{"name": "u", "type": {"type": "array", "items": ["int", "string"]}}]), "unions with several types"),
         (schema([{"name": "u", "type": "null"}]), "null alone"),
         (schema([{"name": "d", "type": {**DECIMAL, "precision": 50}}]), "decimals of 50 digits"),
         ("string", "top is no record"),
