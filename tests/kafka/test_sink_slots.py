@@ -52,6 +52,33 @@ def test_large_and_small_ticks_choose_the_same_partitions(definition, spark):
     assert len(places) == 50
 
 
+@pytest.mark.slow
+def test_a_function_of_ones_own_places_messages_also_in_slots(broker, spark, tmp_path):
+    """By Spark's Python workers, from a module that they are given; if it answers nonsense, nothing is written."""
+    module = tmp_path / "placing_in_slots.py"
+    module.write_text(
+        "from tailrace.kafka.partitioner import partitioner\n"
+        "@partitioner\n"
+        "def by_length(keys, values, partitions):\n"
+        "    return [len(value) % partitions for value in values.to_pylist()]\n"
+        "@partitioner\n"
+        "def nowhere(keys, values, partitions):\n"
+        "    return [partitions] * len(values)\n"
+    )
+    spark.sparkContext.addPyFile(str(module))
+    three = TopicLayout(partitions=3)
+    definition = definition_of(broker, topic_layout=three, partitioner="placing_in_slots:by_length")
+    sink = started(definition, spark)
+    sink.write(Tick(10), numbers(ROWS, large=True))
+    sink.write(Tick(20), numbers(50))
+    assert changes(definition) == EXPECTED + upserts({k: f"v{k}" for k in range(50)}, 20)
+    assert {each.partition - len(each.value) % 3 for each in told(definition)} == {0}
+    wrong = definition_of(broker, topic_layout=three, partitioner="placing_in_slots:nowhere")
+    with pytest.raises(SqlError, match="gave no partition of each message"):
+        started(wrong, spark).write(Tick(10), numbers(ROWS, large=True))
+    assert told(wrong) == []
+
+
 def test_updates_and_deletions_are_paired_also_in_slots(broker, spark):
     definition = definition_of(broker, envelope="debezium")
     delta = zset((1, "a", -1), (1, "A", 1), (2, "b", -2), (3, "c", 1), (3, "c", -1), large=True)
