@@ -218,6 +218,7 @@ def test_names_are_found_in_whatever_case_they_are_written(
     engine.sql(f"CREATE TABLE MixedCase (userId INT) {options(broker, name, format='json')}")
     assert rows(engine, "SELECT userId FROM MixedCase WHERE MixedCase.USERID = 1") == [(1,)]
     assert rows(engine, "SELECT `userId` FROM `MixedCase`") == [(1,)]
+    assert [name for name, *_ in rows(engine, "DESCRIBE MixedCase")] == ["userId"]
     with pytest.raises(SqlError, match="differs from"):
         engine.sql(f"CREATE TABLE mixedcase (a INT) {options(broker, name, format='json')}")
 

@@ -1,4 +1,4 @@
-"""SHOW COLUMNS FROM relation [LIKE 's' | WHERE condition]."""
+"""SHOW COLUMNS FROM relation [LIKE 's' | WHERE condition] | DESCRIBE relation.  The latter is Flink's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tailrace.statements.contract import Result
 from tailrace.statements.show_objects import Filter, parse_filter
 from tailrace.types.core import Schema, SqlType
 
-STARTS = (("SHOW", "COLUMNS"),)
+STARTS = (("SHOW", "COLUMNS"), ("DESCRIBE",), ("DESC",))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +23,8 @@ class ShowColumns:
 
 
 def parse(p: Parser) -> ShowColumns:
+    if p.accept("DESCRIBE") or p.accept("DESC"):
+        return ShowColumns(relation=p.name("relation name"))
     p.expect("SHOW", "COLUMNS", "FROM")
     return ShowColumns(relation=p.name("relation name"), filter=parse_filter(p))
 
