@@ -7,16 +7,18 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from benchmarks import environment
 from pyspark.sql import SparkSession
 
-from kafka.flink_tables import options, rows
+from kafka.flink_tables import options, rows, send
 from tailrace.engine.engine import Engine
 from tailrace.testing.broker import Broker
 from tailrace.testing.fixtures import TopicFactory
+from tailrace.testing.registry import Registry
 from tailrace.ticks.loop import Pace
 
 pytestmark = [
@@ -113,3 +115,59 @@ def test_flink_reads_ours_and_we_read_flinks(
     for table in ("theirs", "their_last"):
         assert rows(engine, f"SELECT {TEXTS} FROM {table}") == EXPECTED
         assert rows(engine, f"SELECT id, tags FROM {table}") == tags
+
+
+AVRO = {"connector": "upsert-kafka", "key.format": "avro", "value.format": "avro"}
+PER_REGION = "(region STRING, pv BIGINT, uv BIGINT, PRIMARY KEY (region) NOT ENFORCED)"
+CLICKS = "(k STRING, n INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)"
+WINDOWS = {
+    "tumble": "TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' MINUTES)",
+    "hop": "HOP(TABLE clicks, DESCRIPTOR(ts), INTERVAL '20' SECONDS, INTERVAL '1' MINUTES)",
+    "cumulate": "CUMULATE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '20' SECONDS, INTERVAL '1' MINUTES)",
+    "shifted": "TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' MINUTES, INTERVAL '7' SECONDS)",
+}
+WINDOWED = (
+    "SELECT window_start, window_end, window_time, k, COUNT(*) AS rows_of, SUM(n) AS total FROM TABLE({})"
+    " GROUP BY window_start, window_end, window_time, k"
+)
+
+
+def test_flink_has_the_same_windows_and_the_same_avro(
+    engine: Engine, broker: Broker, registry: Registry, topic: TopicFactory, tmp_path: Path
+) -> None:
+    """The windows of a table that ends; upsert tables in bare Avro, and in Avro with a registry, both ways."""
+    clicks = topic("clicks")
+    moments = [(datetime(2024, 7, 3, 12) + timedelta(seconds=7 * i)).isoformat(" ") for i in range(40)]  # noqa: DTZ001
+    send(broker, clicks, *({"k": "ab"[i % 2], "n": i, "ts": ts} for i, ts in enumerate(moments)))
+    ends = {"scan.bounded.mode": "latest-offset"}
+    ours = f"CREATE TABLE clicks {CLICKS} {options(broker, clicks, format='json', **ends)}"
+    engine.sql(ours)
+    url = {f"{side}.avro-confluent.url": registry.url for side in ("key", "value")}
+    framed = AVRO | {"key.format": "avro-confluent", "value.format": "avro-confluent"} | url
+    formats = {"bare": AVRO, "framed": framed}
+    engine.sql("CREATE TABLE regions (region text NOT NULL, pv bigint, uv bigint, PRIMARY KEY (region))")
+    definitions, inserts = [ours], []
+    for name, more in formats.items():
+        mine, theirs = topic(name), topic(f"their_{name}")
+        engine.sql(f"CREATE TABLE {name} {PER_REGION} {options(broker, mine, **more)}")
+        engine.sql(f"INSERT INTO {name} SELECT * FROM regions")
+        definitions.append(f"CREATE TABLE {name} {PER_REGION} {options(broker, mine, **more, **ends)}")
+        definitions.append(f"CREATE TABLE their_{name} {PER_REGION} {options(broker, theirs, **more)}")
+        engine.sql(f"CREATE TABLE their_{name} {PER_REGION} {options(broker, theirs, **more)}")
+        inserts.append(f"INSERT INTO their_{name} SELECT * FROM {name}")
+    engine.sql("INSERT INTO regions VALUES ('eu', 1, NULL), ('us', 3, 4), ('é', 0, -1)")
+    engine.sql("UPDATE regions SET uv = 2 WHERE region = 'eu'; DELETE FROM regions WHERE region = 'us'")
+    expected = [("eu", 1, 2), ("é", 0, -1)]
+    deadline = time.monotonic() + 60
+    while any(rows(engine, f"SELECT * FROM {name}") != expected for name in formats):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+    queries = {name: WINDOWED.format(window) for name, window in WINDOWS.items()}
+    found = net(judged(broker, tmp_path, definitions, queries | {n: f"SELECT * FROM {n}" for n in formats}, inserts))
+    for name, query in queries.items():
+        engine.sql(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+        assert found[name] == Counter(tuple(map(str, row)) for row in rows(engine, f"SELECT * FROM {name}")), name
+    for name in formats:
+        assert found[name] == Counter(tuple(map(str, row)) for row in expected)
+        assert rows(engine, f"SELECT * FROM their_{name}") == expected
