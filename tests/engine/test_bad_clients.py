@@ -1,252 +1,217 @@
-"""Clients that send anything: mutated messages, wrong orders, made-up lengths, half-closed and abandoned sockets.
+"""Whatever a client does, the engine answers or hangs up, keeps nothing of it, and a good client notices nothing.
 
-Whatever they do, the engine answers or hangs up, keeps nothing of theirs, and a good client beside them notices
-nothing.  TAILRACE_FUZZ_SEED repeats a run's choices, TAILRACE_FUZZ_CLIENTS makes more of them.
+The same is noticed to be wrong when a defence is off: each one is switched off in turn.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
 import os
-import random
-import secrets
-import socket
-import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator
 
 import psutil
 import psycopg
 import pytest
+from pyspark.sql import SparkSession
 
+from engine.bad_clients import SEED, Plot, beside, crowd
 from tailrace.engine.engine import Engine
-from tailrace.server import messages as wire
+from tailrace.engine.session import EngineSession
+from tailrace.engine.sessions import Sessions
+from tailrace.server import connection, fields, intake
+from tailrace.server.cancel import CancelKeys
+from tailrace.server.connection import Connection
+from tailrace.server.framing import Framer
 from tailrace.server.listener import Server
-from tailrace.server.messages import Message, encode
+from tailrace.server.portals import Portal, RowStream
+from tailrace.server.session import WireSession
+from tailrace.ticks.loop import Pace
 
-SEED = int(os.environ.get("TAILRACE_FUZZ_SEED") or secrets.randbelow(10**9))
 CLIENTS = int(os.environ.get("TAILRACE_FUZZ_CLIENTS") or 240)
-_BESIDE = 8  # bad clients at a time
 _PATIENCE = 60.0
-
-STARTUP = wire.StartupMessage(3 << 16, (("user", "materialize"), ("database", "materialize")))
-TEXTS = (
-    "SELECT 1",
-    "SELECT * FROM mz_objects",
-    "SELECT n FROM generate_series(1, 20000) AS n",
-    "SELECT $1::int, $2::text",
-    "SELECT nope",
-    "BEGIN",
-    "COMMIT",
-    "INSERT INTO bad_rows VALUES (1)",
-    "DECLARE c CURSOR FOR SUBSCRIBE bad_rows WITH (PROGRESS)",
-    "FETCH 5 c WITH (TIMEOUT '0s')",
-    "SUBSCRIBE bad_rows",
-    "COPY (SUBSCRIBE bad_rows) TO STDOUT",
-    "COPY bad_rows FROM STDIN",
-    "COPY (SELECT n FROM generate_series(1, 20000) AS n) TO STDOUT",
-    "PREPARE p AS SELECT $1::int; EXECUTE p(1); DEALLOCATE p",
-    "SET application_name = 'bad'; SHOW ALL",
-    "",
-    ";;",
-)
+_MOST_UNREAD = 4 << 20  # bytes of one client that is there; when it has gone, what the kernel holds is read at once
+_MOST_UNSENT = 2 << 20  # bytes to one client
+has_hung_up = intake._has_hung_up
+_KEPT = (Connection, WireSession, Portal, RowStream)
 
 
-def message(rng: random.Random) -> Message:
-    """A message that is right in itself."""
-    name = rng.choice(["", "a", "b"])
-    kind = rng.choice([b"S", b"P"])
-    values = tuple(rng.choice([b"1", b"x", None, b"\0\0\0\1"]) for _ in range(rng.randrange(3)))
-    formats = tuple(rng.randrange(2) for _ in range(rng.randrange(2)))
-    return rng.choice(
-        (
-            wire.Query(rng.choice(TEXTS)),
-            wire.Query(rng.choice(TEXTS)),
-            wire.Parse(name, rng.choice(TEXTS), rng.choice([(), (23,), (23, 25), (99999,)])),
-            wire.Bind(name, rng.choice(["", "a"]), formats, values, formats),
-            wire.Describe(kind, name),
-            wire.Execute(name, rng.choice([0, 1, 100])),
-            wire.Close(kind, name),
-            wire.Sync(),
-            wire.Flush(),
-            wire.CopyData(b"1\n2\nx\n"),
-            wire.CopyDone(),
-            wire.CopyFail("no more"),
-            wire.FunctionCall(b"\0\0\0\1"),
-            wire.PasswordMessage(b"secret\0"),
-            STARTUP,
-            wire.CancelRequest(wire.CANCEL_CODE, rng.randrange(1000), b"1234"),
-        )
-    )
+class GoodClient:
+    """Writes and follows a table of its own all the while."""
+
+    def __init__(self, server: Server) -> None:
+        self._dsn = f"host=127.0.0.1 port={server.port} user=materialize dbname=materialize"
+        self._is_over = threading.Event()
+        self.wrong: list[BaseException] = []
+        self.seen: list[int] = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:  # noqa: BLE001  told by the test
+            self.wrong.append(error)
+
+    def _work(self) -> None:
+        connect, seen = lambda: psycopg.connect(self._dsn, autocommit=True), self.seen
+        with connect() as writer, connect() as reader:
+            [(first,)] = writer.execute("SELECT count(*) FROM good_rows").fetchall()
+            reader.execute("BEGIN")
+            reader.execute("DECLARE c CURSOR FOR SUBSCRIBE good_rows WITH (SNAPSHOT = false)")
+            reader.execute("FETCH 1 c WITH (TIMEOUT '0s')")
+            while not self._is_over.is_set():
+                writer.execute("INSERT INTO good_rows VALUES (%s)", (first + len(seen),))
+                seen.extend(k for _, _, k in reader.execute("FETCH 1 c").fetchall())
+                assert seen == list(range(first, first + len(seen)))
+                assert writer.execute("SELECT %s::int + 1", (len(seen),)).fetchone() == (len(seen) + 1,)
+
+    def stop(self, patience: float) -> None:
+        self._is_over.set()
+        self._thread.join(patience)
 
 
-def conversation(rng: random.Random) -> bytes:
-    said = bytearray(b"".join(encode(message(rng)) for _ in range(rng.randrange(1, 8))))
-    for _ in range(rng.choice([0, 0, 1, 2, 8])):
-        mutate(rng, said)
-    return bytes(said)
+class Watch:
+    """What the server has held of a client at most, in bytes."""
+
+    def __init__(self, server: Server) -> None:
+        self._server, self._is_over = server, threading.Event()
+        self.unread = self.unsent = 0
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._is_over.wait(0.01):
+            for each in list(self._server._connections.values()):
+                unread, ours = each._framer.held, each._writer.get_extra_info("socket")
+                if ours.fileno() >= 0 and not has_hung_up(ours):
+                    self.unread = max(self.unread, unread)
+                self.unsent = max(self.unsent, each._writer.transport.get_write_buffer_size())
+
+    def stop(self) -> None:
+        self._is_over.set()
+        self._thread.join()
 
 
-def mutate(rng: random.Random, said: bytearray) -> None:
-    """One thing about the bytes becomes wrong."""
-    at = rng.randrange(len(said) + 1)
-    match rng.randrange(6):
-        case 0 if said:
-            said[at % len(said)] = rng.randrange(256)
-        case 1:
-            del said[at : at + rng.randrange(1, 10)]
-        case 2:
-            said[at:at] = rng.randbytes(rng.randrange(1, 10))
-        case 3:
-            said[at:at] = said[: rng.randrange(len(said) + 1)]
-        case 4:  # a length that is none
-            length = rng.choice([0, 3, -1, 2**31 - 1, 2**30, -(2**31), 70_000_000])
-            said[at:at] = rng.choice(b"QPBDECXdFp").to_bytes(1, "big") + struct.pack(">i", length)
-        case 5:
-            del said[at:]
+def held(engine: Engine, server: Server) -> Counter[str]:
+    """Everything that a client may leave behind."""
+    gc.collect()
+    assert server._loop is not None
+    workers = server._shared.workers
+    threads = [each for each in threading.enumerate() if getattr(each, "_target", None) == workers._work]
+    counts = {
+        "sessions": len(engine.sessions.open()),
+        "subscriptions": len(engine.sessions._following),
+        "deliveries": len(engine.cluster.deliveries),
+        "pinned ticks": len(engine.cluster.pins),
+        "connections": len(server._connections),
+        "keys": len(server._shared.keys._open),
+        "tasks": len(asyncio.all_tasks(server._loop)),
+        "sockets": sum(each.laddr.port == server.port for each in psutil.Process().net_connections("tcp")),
+        "busy workers": len(threads) - len(workers._idle),
+        "watches": sum(each.name == "statement-watch" for each in threading.enumerate()),
+    }
+    objects = Counter(type(each).__name__ for each in gc.get_objects() if isinstance(each, _KEPT))
+    return Counter(counts) + objects
 
 
-class BadClient:
-    """Speaks, in one of several bad manners, and sees to it that the server has hung up."""
-
-    def __init__(self, port: int, seed: str) -> None:
-        self.rng = random.Random(seed)
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE)
-
-    def run(self) -> None:
-        with self.socket:
-            manner = self.rng.choice([self.half_close, self.half_close, self.reset, self.stop_reading, self.stutter])
-            with suppress(ConnectionError):
-                self.socket.sendall(self.first_words())
-                manner(conversation(self.rng))
-
-    def first_words(self) -> bytes:
-        encryption = encode(wire.EncryptionRequest(self.rng.choice([wire.SSL_CODE, wire.GSS_CODE])))
-        return self.rng.choice(
-            (encode(STARTUP),) * 6 + (b"", encryption, encryption + encode(STARTUP), self.rng.randbytes(20))
-        )
-
-    def half_close(self, said: bytes) -> None:
-        self.socket.sendall(said)
-        self.socket.shutdown(socket.SHUT_WR)
-        self.read_to_the_end()
-
-    def reset(self, said: bytes) -> None:
-        self.socket.sendall(said)
-        time.sleep(self.rng.uniform(0, 0.05))
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-    def stop_reading(self, said: bytes) -> None:
-        """Asks for more than it takes."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self.socket.sendall(encode(wire.Query("SELECT n, 'x' FROM generate_series(1, 50000) AS n")) + said)
-        time.sleep(self.rng.uniform(0, 0.2))
-
-    def stutter(self, said: bytes) -> None:
-        for at in range(0, min(len(said), 200), 7):
-            self.socket.sendall(said[at : at + 7])
-        self.half_close(b"")
-
-    def read_to_the_end(self) -> None:
-        """Raises TimeoutError if the server neither answers nor hangs up."""
-        while self.socket.recv(65536):
-            pass
+def expect_nothing_more(engine: Engine, server: Server, before: Counter[str], patience: float) -> None:
+    deadline = time.monotonic() + patience
+    while more := held(engine, server) - before:
+        assert time.monotonic() < deadline, f"left behind: {dict(more)}, seed {SEED}"
+        time.sleep(0.05)
 
 
-def crowd(port: int) -> list[BaseException]:
-    """All bad clients, some at a time.  What went wrong on their side, which must be nothing."""
-    numbers = iter(range(CLIENTS))
-    lock, wrong = threading.Lock(), []
+def expect_no_errors(caplog: pytest.LogCaptureFixture) -> None:
+    told = [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
+    assert told == [], f"seed {SEED}"
 
-    def work() -> None:
-        while True:
-            with lock:
-                number = next(numbers, None)
-            if number is None:
-                return
-            try:
-                BadClient(port, f"{SEED}/{number}").run()
-            except Exception as error:  # noqa: BLE001  told by the test
-                error.add_note(f"client {number}")
-                wrong.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(_BESIDE)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return wrong
+def besiege(engine: Engine, server: Server, caplog: pytest.LogCaptureFixture, clients: int, patience: float) -> None:
+    """Raises AssertionError if anybody was harmed, or anything is left."""
+    before = held(engine, server)
+    watch, good, plot = Watch(server), GoodClient(server), Plot(server, patience)
+    wrong: list[BaseException] = []
+    try:
+        beside(plot.act, lambda: wrong.extend(crowd(server.port, clients, patience)))
+        good.stop(patience)
+        watch.stop()
+        wrong += plot.wrong + good.wrong
+        assert not wrong, f"{wrong[0]!r} {getattr(wrong[0], '__notes__', '')} and {len(wrong) - 1} more, seed {SEED}"
+        assert good.seen
+        assert watch.unread < _MOST_UNREAD
+        assert watch.unsent < _MOST_UNSENT
+        expect_no_errors(caplog)
+        expect_nothing_more(engine, server, before, patience)
+        expect_no_errors(caplog)
+    finally:
+        watch.stop()
+        good.stop(patience)
+        plot.leave()
 
 
 @pytest.fixture
-def good_client(server: Server) -> Iterator[Callable[[], int]]:
-    """Writes and follows a table of its own all the while; asked in the end, says how many rows it has seen."""
-    dsn = f"host=127.0.0.1 port={server.port} user=materialize dbname=materialize"
-    is_over, failures, seen = threading.Event(), [], []
-
-    def work() -> None:
-        try:
-            with psycopg.connect(dsn, autocommit=True) as writer, psycopg.connect(dsn, autocommit=True) as reader:
-                reader.execute("BEGIN")
-                reader.execute("DECLARE c CURSOR FOR SUBSCRIBE good_rows")
-                while not is_over.is_set():
-                    writer.execute("INSERT INTO good_rows VALUES (%s)", (len(seen),))
-                    seen.extend(k for _, _, k in reader.execute("FETCH 1 c").fetchall())
-                    assert seen == list(range(len(seen)))
-                    assert writer.execute("SELECT %s::int + 1", (len(seen),)).fetchone() == (len(seen) + 1,)
-        except BaseException as error:  # noqa: BLE001  told by the test
-            failures.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-
-    def result() -> int:
-        is_over.set()
-        thread.join(_PATIENCE)
-        assert not thread.is_alive(), "the good client waits for ever"
-        assert not failures, failures
-        return len(seen)
-
-    yield result
-    is_over.set()
-    thread.join(_PATIENCE)
-
-
-def eventually(condition: Callable[[], object], wanted: object) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while (found := condition()) != wanted:
-        assert time.monotonic() < deadline, f"{found} instead of {wanted}, seed {SEED}"
-        time.sleep(0.02)
+def besieged(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Engine, Server]]:
+    """A server that waits for first words as long as a test can, and an engine with three tables."""
+    monkeypatch.setattr(connection, "_STARTUP_SECONDS", 2.0)
+    with Engine(spark, pace=Pace(interval=0.02)) as engine:
+        engine.sql("CREATE TABLE bad_rows (k int); CREATE TABLE good_rows (k int); CREATE TABLE still_rows (k int)")
+        engine.sql("INSERT INTO still_rows VALUES (1), (2)")
+        engine.settle()
+        server = Server(host="127.0.0.1", port=0, open_session=engine.open_session)
+        server.start()
+        yield engine, server
+        server.stop(1.0)
 
 
 def test_no_client_harms_the_server_or_another_client(
-    engine: Engine,
-    server: Server,
-    request: pytest.FixtureRequest,
-    caplog: pytest.LogCaptureFixture,
+    besieged: tuple[Engine, Server], caplog: pytest.LogCaptureFixture
 ) -> None:
-    engine.sql("CREATE TABLE bad_rows (k int)")
-    engine.sql("CREATE TABLE good_rows (k int)")
-    engine.settle()
-    deliveries, sockets = set(engine.cluster.deliveries), _sockets(server)
-    good_client = request.getfixturevalue("good_client")
-    with caplog.at_level(logging.ERROR, logger="tailrace"):
-        wrong = crowd(server.port)
-        seen = good_client()
-    assert not wrong, f"{wrong[0]!r} and {len(wrong) - 1} more, seed {SEED}"
-    assert seen > 0
-    eventually(lambda: len(engine.sessions.open()), 0)
-    eventually(lambda: len(engine.sessions.following()), 0)
-    eventually(lambda: set(engine.cluster.deliveries), deliveries)
-    eventually(lambda: len(server._connections), 0)
-    eventually(lambda: len(server._shared.keys._open), 0)
-    eventually(lambda: len(engine.cluster.pins), 0)
-    eventually(lambda: _sockets(server), sockets)
-    assert [record.getMessage() for record in caplog.records] == [], f"seed {SEED}"
+    besiege(*besieged, caplog, CLIENTS, _PATIENCE)
 
 
-def _sockets(server: Server) -> int:
-    """Of this process, on the server's port, that are not closed."""
-    return sum(each.laddr.port == server.port for each in psutil.Process().net_connections("tcp"))
+async def _nothing(*_: object) -> None: ...
+
+
+def _whole_or_none(reader: fields.Reader, size: int) -> bytes:
+    reader._at += size
+    return reader._data[reader._at - size : reader._at]
+
+
+DEFENCES: dict[str, tuple[object, str, object]] = {
+    "a limit of the start-up": (connection, "_STARTUP_SECONDS", None),
+    "limits of lengths": (Framer, "_limit_of", lambda *_: 2**31),
+    "a limit of reading ahead": (intake, "_AHEAD", 2**31),
+    "a look whether a client is there that is not read": (intake, "_has_hung_up", lambda _: False),
+    "a limit of what waits to be sent": (connection, "_BUFFER", 2**31),
+    "an end of statements whose client has gone": (connection, "_GRACE_SECONDS", None),
+    "an interruption of what still runs": (Connection, "_interrupt", _nothing),
+    "a limit of the farewell": (connection, "_FAREWELL_SECONDS", None),
+    "secrets of cancels": (CancelKeys, "find", lambda keys, pid, _: keys._open.get(pid, (b"", None))[1]),
+    "keys that end": (CancelKeys, "revoke", lambda *_: None),
+    "sizes of fields": (fields.Reader, "take", _whole_or_none),
+    "sessions that close": (WireSession, "close", lambda _: None),
+    "sessions that are forgotten": (Sessions, "remove", lambda *_: None),
+    "subscriptions that end": (Sessions, "unfollow", lambda *_: None),
+    "transactions that end": (EngineSession, "end_transaction", lambda _: None),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defence", DEFENCES)
+def test_it_is_noticed_without(
+    defence: str,
+    besieged: tuple[Engine, Server],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as off:
+        off.setattr(*DEFENCES[defence])
+        with pytest.raises(AssertionError) as noticed:
+            besiege(*besieged, caplog, 60, 8.0)
+        print(noticed.value)  # noqa: T201  says why, with `pytest -s`
+        besieged[1].stop(1.0)

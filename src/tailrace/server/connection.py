@@ -109,7 +109,7 @@ class Connection:
                 return
             startup = await self._handshake.admit(message, self._shared.authenticator)
         session = await self._open(startup)
-        self._intake = Intake(self._reader, self._framer)
+        self._intake = Intake(self._reader, self._framer, self._writer.get_extra_info("socket"))
         while not session.closed:
             if self._is_stopping:
                 raise ShuttingDown

@@ -172,6 +172,16 @@ def test_a_client_that_leaves_a_full_stream_ends_it(running: Running) -> None:
     eventually(session.closed.is_set)
 
 
+def test_a_client_that_leaves_an_idle_stream_after_sending_more_than_is_read_ends_it(running: Running) -> None:
+    with running.raw() as client:
+        client.start()
+        client.send(wire.Query("forever"))
+        session = running.sessions[0]
+        eventually(session.blocked.is_set)
+        client.send(*[wire.Query("select 1 " + " " * 50_000)] * 10)
+    eventually(session.closed.is_set)
+
+
 def test_a_half_closed_socket_is_closed(running: Running) -> None:
     with running.raw() as client:
         client.start()
