@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -253,6 +254,53 @@ def test_each_privilege_that_a_sink_takes_is_asked_for(
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(sink.replace("out_", "again_").encode())
     boss.execute(f"DROP CLUSTER at_{table} CASCADE".encode())
+
+
+def test_nobody_outside_is_asked_for_those_who_may_not(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+) -> None:
+    """A port that counts who comes: whatever is refused for want of a privilege, nobody has."""
+    name, connection = clerk
+    with socket.create_server(("127.0.0.1", 0)) as outside:
+        outside.setblocking(False)
+        address = f"127.0.0.1:{outside.getsockname()[1]}"
+        for statement in (
+            f"CREATE SECRET of_{table} AS 'x'",
+            f"CREATE CONNECTION to_{table} TO KAFKA (BROKER '{address}', SECURITY PROTOCOL PLAINTEXT)"
+            " WITH (VALIDATE = false)",
+            f"CREATE CONNECTION reg_{table} TO CONFLUENT SCHEMA REGISTRY (URL 'http://{address}')"
+            " WITH (VALIDATE = false)",
+            f"CREATE CONNECTION aws_{table} TO AWS (ENDPOINT = 'http://{address}', REGION = 'us', ACCESS KEY ID = 'k',"
+            f" SECRET ACCESS KEY = SECRET of_{table}) WITH (VALIDATE = false)",
+            f"GRANT SELECT ON {table} TO {name}",
+        ):
+            boss.execute(statement.encode())
+        kafka = f"FROM KAFKA CONNECTION to_{table} (TOPIC 'x')"
+        avro = f"FORMAT AVRO USING CONFLUENT SCHEMA REGISTRY CONNECTION reg_{table}"
+        login = f"SASL MECHANISMS 'PLAIN', SASL USERNAME 'u', SASL PASSWORD SECRET of_{table}"
+        statements = (
+            f"CREATE SINK a_{table} FROM {table} INTO KAFKA CONNECTION to_{table} (TOPIC 'x') FORMAT JSON"
+            " ENVELOPE DEBEZIUM",
+            f"CREATE SOURCE b_{table} {kafka} FORMAT JSON",
+            f"CREATE SOURCE b_{table} {kafka} {avro}",
+            f"CREATE CONNECTION c_{table} TO KAFKA (BROKER '{address}', {login})",
+            f"VALIDATE CONNECTION to_{table}",
+            f"COPY {table} TO 's3://b/p' WITH (AWS CONNECTION = aws_{table}, FORMAT = 'csv')",
+        )
+        for grant in ("USAGE ON SCHEMA public", "CREATE ON SCHEMA public"):
+            boss.execute(f"GRANT {grant} TO {name}".encode())
+            for statement in statements:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    connection.execute(statement.encode())
+        mine = f"CREATE CONNECTION mine_{table} TO KAFKA (BROKER '{address}', SECURITY PROTOCOL PLAINTEXT)"
+        connection.execute(f"{mine} WITH (VALIDATE = false)".encode())
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for SECRET"):
+            connection.execute(
+                f"ALTER CONNECTION mine_{table} SET (SASL PASSWORD = SECRET of_{table}), SET (SASL USERNAME = 'u'),"
+                " SET (SASL MECHANISMS = 'PLAIN'), SET (SECURITY PROTOCOL = 'SASL_PLAINTEXT')".encode()
+            )
+        with pytest.raises(BlockingIOError):
+            outside.accept()
 
 
 def test_who_makes_roles_cannot_become_a_superuser(

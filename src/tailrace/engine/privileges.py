@@ -72,6 +72,11 @@ def check_new(session: EngineSession, item: Item) -> None:
     """What CREATE needs: a place to put it, and the use of what it is made of.  A query's relations were asked for
     when it was bound."""
     require_create(session, item.name.schema, item.cluster)
+    check_needs(session, item)
+
+
+def check_needs(session: EngineSession, item: Item) -> None:
+    """Whoever makes something of a secret or a connection, or sends it elsewhere, may use it."""
     for id in sorted(item.depends_on):
         other = session.engine.catalog.items.get(id)
         if other is not None and other.kind in ("connection", "secret"):

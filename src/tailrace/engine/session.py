@@ -211,12 +211,14 @@ class EngineSession:
         *,
         if_not_exists: bool = False,
         or_replace: bool = False,
+        try_out: Callable[[Item], None] = lambda _: None,
         also: Callable[[Item], Sequence[Item]] = lambda _: (),
         secret: Secret | None = None,
     ) -> Result:
         """What every CREATE does: the name must be free, the definition valid; then the item exists.
 
-        `also`: items that come with it, all or none.
+        `try_out`: connects to the outside, as nobody may who may not create it.  A `define` that has to connect
+        calls `privileges.check_new` by itself before.  `also`: items that come with it, all or none.
         """
         engine = self.engine
         tag = f"CREATE {kind.upper()}"
@@ -229,6 +231,7 @@ class EngineSession:
             raise DuplicateObject(f'{existing.kind} "{full}" already exists', position=name.position)
         item = define(Identity(id=engine.storage.next_id(), name=full, facts={}))
         privileges.check_new(self, item)
+        try_out(item)
         if existing is not None:
             if existing.kind != kind:
                 raise WrongObjectType(f"{existing.name} is a {existing.kind} not a {kind}", position=name.position)

@@ -48,14 +48,17 @@ def create(session: EngineSession, statement: CreateSink) -> Result:
 
     def define(identity: Identity) -> Item:
         facts = {"from": relation.id, "start": BEGINNING if statement.snapshot else done}
-        made = item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
+        return item(session, statement, Identity(id=identity.id, name=identity.name, facts=facts))
+
+    def try_out(_: Item) -> None:
         for connection in _connections(session, statement):
             if connection.statement.type.validated:  # others can be used even if they cannot be tried
                 connections.validate(engine, connection)
-        return made
 
     with engine.cluster.pinned() as done:  # until the sink itself says from which tick on it wants single ticks
-        return session.create("sink", statement.name, define, if_not_exists=statement.if_not_exists)
+        return session.create(
+            "sink", statement.name, define, if_not_exists=statement.if_not_exists, try_out=try_out
+        )
 
 
 def checked(session: EngineSession, statement: CreateSink) -> tuple[Item, Target]:

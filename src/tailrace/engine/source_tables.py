@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.engine import avro_sources, generated_sources, sources
+from tailrace.engine import avro_sources, generated_sources, privileges, sources
 from tailrace.engine.define import Identity
 from tailrace.errors import SqlError
 from tailrace.statements.contract import Result
@@ -32,6 +32,7 @@ def create(session: EngineSession, statement: CreateTableFromSource) -> Result:
             facts["part"] = _part(source, statement)
         else:
             _check_topic(source, statement)
+            privileges.check_new(session, sources.unread_table(session, statement, source, identity))
             sources.check_patterns(session, statement.ingest)
             facts |= {name: source.facts[name] for name in ("start", "topic_id")}
             facts |= avro_sources.schemas(engine, statement.ingest, source.statement.origin.topic)

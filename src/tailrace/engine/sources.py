@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import FullName, Item
-from tailrace.engine import avro_sources, connections, generated_sources
+from tailrace.engine import avro_sources, connections, generated_sources, privileges
 from tailrace.engine.define import Identity, made_with
 from tailrace.errors import InvalidOption, NotSupported, SqlError, UnknownColumn
 from tailrace.formats.decode_bytes import BytesDecoder
@@ -91,6 +91,7 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
     letters = FullName(full.database, full.schema, f"{full.item}_dead_letters")
 
     def define(identity: Identity) -> Item:
+        privileges.check_new(session, _unread(session, statement, identity))
         origin = _kafka(statement)
         connection = connections.kafka(engine, session.resolve(origin.connection, "connection"))
         check_patterns(session, statement.ingest)
@@ -129,16 +130,28 @@ def item(session: EngineSession, statement: CreateSource, identity: Identity) ->
         return generated_sources.item(session, statement, identity)
     if statement.ingest.formats is not None:
         return _relation(session, statement, identity, "source", statement)
+    return _unread(session, statement, identity)
+
+
+def _unread(session: EngineSession, statement: CreateSource, identity: Identity) -> Item:
+    """The source as far as nobody outside needs to be asked: it is no relation."""
+    connection = session.resolve(_kafka(statement).connection, "connection")
     return Item(
         id=identity.id,
         kind="source",
         name=identity.name,
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
-        depends_on=frozenset({session.resolve(_kafka(statement).connection, "connection").id}),
+        depends_on=frozenset({connection.id, *_registries(session, statement)}),
         cluster=statement.cluster or session.variables.get("cluster"),
         facts=identity.facts,
     )
+
+
+def unread_table(session: EngineSession, table: CreateTableFromSource, source: Item, identity: Identity) -> Item:
+    """What is known of it before anybody outside has been asked."""
+    made = _unread(session, _as_source(table, source), identity)
+    return replace(made, depends_on=made.depends_on | {source.id})
 
 
 def table_item(session: EngineSession, table: CreateTableFromSource, source: Item, identity: Identity) -> Item:

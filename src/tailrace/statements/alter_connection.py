@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tailrace.engine import connections, reopening
+from tailrace.engine import connections, privileges, reopening
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.define import Identity
 from tailrace.errors import InvalidOption, NotSupported, UnknownObject
@@ -91,6 +91,7 @@ def execute(statement: AlterConnection, session: Session, arguments: Arguments) 
     new = replace(old, details=old.type.altered(old.details, statement.change, statement.reset))
     identity = Identity(id=item.id, name=item.name, facts=item.facts)
     changed = define(new, session, identity)
+    privileges.check_needs(session, changed)
     if old.type.validated if statement.validate is None else statement.validate:
         connections.validate(session.engine, changed)
     reopening.altered(session.engine, changed)

@@ -6,6 +6,7 @@ and the older `… FOR type option,…` without parentheses.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from tailrace.catalog.items import Item
 from tailrace.engine import connections
@@ -85,12 +86,16 @@ def define(statement: CreateConnection, session: Session, identity: Identity) ->
 
 
 def execute(statement: CreateConnection, session: Session, arguments: Arguments) -> Result:
-    def checked(identity: Identity) -> Item:
-        item = define(statement, session, identity)
+    def try_out(connection: Item) -> None:
         if statement.validate:
-            connections.validate(session.engine, item)
-        return item
+            connections.validate(session.engine, connection)
 
     if isinstance(statement.details, CsrDetails) and statement.details.scheme_assumed:
         session.notice(f"schema registry URL has no scheme; using {statement.details.url}")
-    return session.create("connection", statement.name, checked, if_not_exists=statement.if_not_exists)
+    return session.create(
+        "connection",
+        statement.name,
+        partial(define, statement, session),
+        if_not_exists=statement.if_not_exists,
+        try_out=try_out,
+    )
