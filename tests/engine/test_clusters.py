@@ -131,7 +131,7 @@ def test_a_role_needs_to_be_let_in(engine: Engine, connection: Connection) -> No
     connection.execute("CREATE CLUSTER closed SIZE '1'; CREATE ROLE guest LOGIN")
     connection.execute("GRANT CREATE ON SCHEMA public TO guest")
     guest = engine.session()
-    guest.user = "guest"
+    guest.login = "guest"
     statement = "CREATE MATERIALIZED VIEW of_guest IN CLUSTER closed AS SELECT 1 AS one"
     with pytest.raises(SqlError, match='permission denied for CLUSTER "closed"'):
         list(guest.sql(statement))

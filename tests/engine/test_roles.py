@@ -351,3 +351,85 @@ def test_grants_on_everything_in_a_schema_and_on_clusters_are_shown_and_hold(
         key=str,
     )
     boss.execute(f"DROP CLUSTER for_{table}".encode())
+
+
+def test_a_member_without_inherit_has_the_rights_of_its_group_after_set_role(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+) -> None:
+    name, connection = clerk
+    group, below = f"readers_{table}", f"below_{table}"
+    for statement in (
+        f"CREATE ROLE {group}",
+        f"CREATE ROLE {below}",
+        f"GRANT SELECT ON {table} TO {group}",
+        f"GRANT {group} TO {below}",
+        f"GRANT {below} TO {name}",
+        f"ALTER ROLE {below} NOINHERIT",
+    ):
+        boss.execute(statement.encode())
+    read = f"SELECT k FROM {table}".encode()
+    asked = f"SELECT pg_has_role('{group}', 'MEMBER'), pg_has_role('{group}', 'USAGE')".encode()
+    assert connection.execute(asked).fetchone() == (True, False)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(read)
+    connection.execute(f"SET ROLE {group}".encode())
+    assert connection.execute(read).fetchall() == [(1,)]
+    assert connection.execute("SELECT current_user, session_user").fetchone() == (group, name)
+    connection.execute("RESET ALL")
+    assert connection.execute("SHOW role").fetchone() == (group,)
+    connection.execute("RESET ROLE")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(read)
+    boss.execute(f"ALTER ROLE {below} INHERIT".encode())
+    assert connection.execute(read).fetchall() == [(1,)]
+
+
+def test_set_role_is_for_members_and_ends_with_its_transaction(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection]
+) -> None:
+    name, connection = clerk
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied to set role"):
+        connection.execute("SET ROLE materialize")
+    with pytest.raises(psycopg.errors.UndefinedObject):
+        boss.execute("SET ROLE nobody")
+    assert boss.info.parameter_status("is_superuser") == "on"
+    boss.execute(f"SET ROLE {name}".encode())
+    assert boss.info.parameter_status("is_superuser") == "off"
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        boss.execute("CREATE ROLE other")
+    boss.execute("SET ROLE NONE")
+    for end, after in (("ROLLBACK", "materialize"), ("COMMIT", name)):
+        boss.execute("BEGIN")
+        boss.execute(f"SET ROLE {name}".encode())
+        boss.execute(end.encode())
+        assert boss.execute("SELECT current_user").fetchone() == (after,)
+    boss.execute("DISCARD ALL")
+    boss.execute("BEGIN")
+    boss.execute(f"SET LOCAL ROLE {name}".encode())
+    assert boss.execute("SELECT current_user").fetchone() == (name,)
+    boss.execute("COMMIT")
+    assert boss.execute("SELECT current_user").fetchone() == ("materialize",)
+
+
+def test_what_a_role_owns_is_dropped_or_given_away_before_it_goes(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], connect: Connect
+) -> None:
+    name, connection = clerk
+    boss.execute(f"CREATE ROLE heir_{name} LOGIN PASSWORD 'x'".encode())
+    boss.execute(f"GRANT CREATE ON SCHEMA public TO {name}, heir_{name}".encode())
+    connection.execute(f"CREATE TABLE kept_{name} (k int)".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(f"ALTER TABLE kept_{name} OWNER TO heir_{name}".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connect(f"heir_{name}", "x").execute(f"DROP OWNED BY {name}".encode())
+    boss.execute(f"REASSIGN OWNED BY {name} TO heir_{name}".encode())
+    connection.execute(f"CREATE TABLE gone_{name} (k int)".encode())
+    boss.execute(f"CREATE VIEW of_{name} AS SELECT k FROM gone_{name}".encode())
+    with pytest.raises(psycopg.errors.DependentObjectsStillExist):
+        boss.execute(f"DROP OWNED BY {name}".encode())
+    boss.execute(f"DROP OWNED BY {name} CASCADE".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(f"CREATE TABLE more_{name} (k int)".encode())
+    boss.execute(f"DROP ROLE {name}".encode())
+    owned = "SELECT t.name FROM mz_tables t JOIN mz_roles r ON r.id = t.owner_id WHERE r.name ="
+    assert boss.execute(f"{owned} 'heir_{name}'".encode()).fetchall() == [(f"kept_{name}",)]

@@ -61,6 +61,7 @@ _BUILT_IN = (
     Role(id="s1", name="mz_system", login=True, superuser=True),
     Role(id="u1", name="materialize", login=True, superuser=True),
 )
+_WORDS = (PUBLIC, "none", "current_user", "current_role", "session_user")
 _EVERYBODY = frozenset(Grant(PUBLIC, "USAGE", on) for on in (SCHEMA, CLUSTER, DATABASE))
 
 
@@ -94,7 +95,7 @@ class Roles:
     # ── changes ──
 
     def create(self, role: Role) -> None:
-        if role.name in (PUBLIC, "none", "current_user", "session_user") or re.match("(mz|pg)_", role.name):
+        if role.name in _WORDS or re.match("(mz|pg)_", role.name):
             raise SqlError(f'role name "{role.name}" is reserved', sqlstate="42939")
         if role.name in self._by_name:
             raise DuplicateObject(f'role "{role.name}" already exists')
@@ -177,16 +178,33 @@ class Roles:
         return str(self._owners.get(id, "u1"))
 
     def owns(self, role: Role, id: str) -> bool:
-        return role.superuser or self.owner(id) in self._with_groups(role.id)
+        return role.superuser or self.owner(id) in self._inherited(role.id)
+
+    def has_rights_of(self, role: Role, other: Role) -> bool:
+        """Without SET ROLE."""
+        return role.superuser or other.id in self._inherited(role.id)
+
+    def may_become(self, role: Role, other: Role) -> bool:
+        """By SET ROLE."""
+        return role.superuser or other.id in self._with_groups(role.id)
 
     def may(self, role: Role, privilege: str, on: str) -> bool:
         if role.superuser or self.owns(role, on):
             return True
-        holders = {PUBLIC, *self._with_groups(role.id)}
+        holders = {PUBLIC, *self._inherited(role.id)}
         return any(
             grant.on == on and grant.privilege == privilege and grant.role in holders
             for grant in self._grants | _EVERYBODY
         )
+
+    def _inherited(self, id: str) -> set[str]:
+        """The role, and the groups whose rights it has as if they were its own: a role with NOINHERIT has none of
+        its groups' until it says SET ROLE, nor have its own members by way of it."""
+        passing = {role.id for role in self._by_name.values() if role.inherit}
+        found = {id}
+        while more := {group for group, member in self._members if member in found & passing} - found:
+            found |= more
+        return found
 
     def _with_groups(self, id: str) -> set[str]:
         found = {id}

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import Item
+from tailrace.catalog.items import DEFAULT_SCHEMA, Item
+from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine.system.identity import SCHEMAS, item_id
 from tailrace.engine.system.mz_catalog import definition, function_rows
 from tailrace.engine.system.mz_internal import moment
@@ -37,8 +38,10 @@ def session_value(session: EngineSession, name: str) -> str | None:
             return session.variables.get("database")
         case "current_schema":
             return session.variables.get("search_path").split(",")[0].strip().strip('"')
-        case "current_user" | "current_role" | "session_user" | "user":
+        case "current_user" | "current_role" | "user":
             return session.user
+        case "session_user":
+            return session.login
         case "version":
             return f"PostgreSQL 9.5.0 on Apache Spark (Tailrace {VERSION_TEXT})"
         case "mz_version":
@@ -57,7 +60,7 @@ def answers(session: EngineSession) -> Functions:
         method = getattr(ask, entry.name.replace(" ", "_"), None)
         if method is not None:
             known[entry.id] = method if entry.name == "format_type" else _strict(method)
-        elif entry.name.startswith("has_") or entry.name == "pg_has_role":
+        elif entry.name.startswith("has_"):
             known[entry.id] = _strict(ask.privilege)
         elif entry.name.endswith("_is_visible"):
             known[entry.id] = _strict(ask.is_visible)
@@ -164,17 +167,46 @@ class _Asker:
 
     def privilege(self, *subject: Any) -> bool:
         """`has_table_privilege([role,] object, privilege)`: only relations are told apart."""
-        *who, what, wanted = subject
-        role = self._session.role
-        if who:
-            found = [each for each in self._session.engine.roles if who[0] in (each.name, each.oid)]
-            role = found[0] if found else role
+        role, what, words = self._subject(*subject)
         oid = self._find_relation(what) if isinstance(what, str) else what
         item = None if oid is None else self._relation(oid)
         if item is None or item.id.startswith("s"):
             return True
-        words = [word.strip().upper() for word in str(wanted).split(",")]
         return any(self._session.engine.role_store.may(role, word, item.id) for word in words)
+
+    def has_schema_privilege(self, *subject: Any) -> bool:
+        role, what, words = self._subject(*subject)
+        name = self._name("regnamespace", what) if isinstance(what, int) else str(what)
+        if name is None or name not in SCHEMAS:
+            raise UnknownObject(f'schema "{what}" does not exist', sqlstate="3F000")
+        if name != DEFAULT_SCHEMA:
+            return role.superuser or "USAGE" in words
+        return any(self._session.engine.role_store.may(role, word, SCHEMA) for word in words)
+
+    def has_database_privilege(self, *subject: Any) -> bool:
+        """Whoever may log in may connect."""
+        role, _, words = self._subject(*subject)
+        may = self._session.engine.role_store.may
+        return any(word in ("CONNECT", "TEMP", "TEMPORARY") or may(role, word, DATABASE) for word in words)
+
+    def pg_has_role(self, *subject: Any) -> bool:
+        role, what, words = self._subject(*subject)
+        other, store = self._role(what), self._session.engine.role_store
+        return any(
+            store.has_rights_of(role, other) if word == "USAGE" else store.may_become(role, other) for word in words
+        )
+
+    def _subject(self, *subject: Any) -> tuple[Role, Any, list[str]]:
+        """`([role,] object, privilege,…)`"""
+        *who, what, wanted = subject
+        role = self._role(who[0]) if who else self._session.role
+        return role, what, [word.split(" WITH ")[0].strip() for word in str(wanted).upper().split(",")]
+
+    def _role(self, who: str | int) -> Role:
+        for role in self._session.engine.roles:
+            if who in (role.name, role.oid):
+                return role
+        raise UnknownObject(f'role "{who}" does not exist', sqlstate="42704")
 
     def is_visible(self, oid: int) -> bool:
         """Is it on the search path?  `mz_catalog` is too, but lists of a user's relations are clearer without."""

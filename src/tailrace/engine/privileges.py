@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
-from tailrace.catalog.roles import CLUSTER, SCHEMA
+from tailrace.catalog.roles import CLUSTER, SCHEMA, Role
 from tailrace.errors import SqlError
 from tailrace.sql.names import Name
 
@@ -51,6 +51,38 @@ def require_create(session: EngineSession, schema: str, cluster: str | None) -> 
                 f'permission denied for {kind.upper()} "{name}"',
                 detail=f"The '{session.user}' role needs CREATE privileges on {kind} \"{name}\".",
             )
+
+
+def role_named(session: EngineSession, name: str) -> Role:
+    """Of a name in a statement; CURRENT_USER is one too."""
+    own = {"current_user": session.user, "current_role": session.user, "session_user": session.login}
+    return session.engine.role_store.get(own.get(name, name))
+
+
+def require_membership(session: EngineSession, role: Role) -> None:
+    """To become it, or to make it the owner of something."""
+    if not session.engine.role_store.may_become(session.role, role):
+        raise PermissionDenied(f'must be a member of role "{role.name}"')
+
+
+def require_rights_of(session: EngineSession, role: Role, what: str) -> None:
+    if not session.engine.role_store.has_rights_of(session.role, role):
+        raise PermissionDenied(
+            f"permission denied to {what}", detail=f'You must have the privileges of role "{role.name}".'
+        )
+
+
+def require_own_session(session: EngineSession, other: EngineSession) -> None:
+    """To cancel what it runs, or to end it.  Only superusers may do that to a superuser."""
+    store = session.engine.role_store
+    logged_in = store.find(other.login)
+    if session.role.superuser or logged_in is None:
+        return
+    if logged_in.superuser or other.role.superuser or not store.has_rights_of(session.role, logged_in):
+        raise PermissionDenied(
+            "permission denied to terminate or cancel the process",
+            detail=f'You must be a superuser, or have the privileges of role "{other.login}".',
+        )
 
 
 def require_superuser(session: EngineSession, what: str, privilege: str | None = None) -> None:

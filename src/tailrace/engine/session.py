@@ -78,18 +78,24 @@ class EngineSession:
 
     def __init__(self, engine: Engine, user: str = "materialize") -> None:
         self.engine = engine
-        self.user = user
+        self.login = user
         self.pid = 0
         self.transaction: Transaction | None = None
         self.prepared: dict[str, Prepared] = {}  # by PREPARE
         self.variables = Variables()
-        self.variables.fix("is_superuser", "on" if self.role.superuser else "off")
+        self._tell_rights()
         self.settings: dict[str, str] = {}  # of Flink's SQL, by `SET 'key' = 'value'`
         self.notices: list[Notice] = []
         self.exported_bytes: int | None = None  # while COPY … TO a bucket runs: of files that are complete
         self._cancelled = threading.Event()
         self._job_group: str | None = None
         self._used: frozenset[str] = frozenset()
+
+    @property
+    def user(self) -> str:
+        """Whose rights it has: those of who has logged in, or of the role that SET ROLE named."""
+        role = self.variables.get("role")
+        return self.login if role == "none" else role
 
     @property
     def role(self) -> Role:
@@ -147,8 +153,20 @@ class EngineSession:
     def variable(self, name: str) -> str:
         return self.variables.get(name)
 
-    def set_variable(self, name: str, value: str) -> None:
-        self.variables.set(name, value)
+    def set_variable(self, name: str, value: str, *, local: bool = False) -> None:
+        if name.lower() == "role" and value != "none":
+            role = self.engine.role_store.get(value)
+            if not self.engine.role_store.may_become(self.engine.role_store.get(self.login), role):
+                raise privileges.PermissionDenied(f'permission denied to set role "{value}"')
+        self.variables.set(name, value, local=local)
+        self._tell_rights()
+
+    def reset_variable(self, name: str) -> None:
+        self.variables.reset(name)
+        self._tell_rights()
+
+    def _tell_rights(self) -> None:
+        self.variables.fix("is_superuser", "on" if self.role.superuser else "off")
 
     def reported(self) -> dict[str, str]:
         return self.variables.reported()

@@ -43,6 +43,7 @@ VARIABLES = (
     Variable(name="max_identifier_length", default="255", read_only=True),
     Variable(name="max_query_result_size", default="1GB"),
     Variable(name="mz_version", default=f"v{VERSION} (tailrace)", read_only=True),
+    Variable(name="role", default="none"),
     Variable(name="search_path", default="public", reported="search_path"),
     Variable(name="server_version", default="9.5.0", reported="server_version", read_only=True),
     Variable(name="server_version_num", default="90500", read_only=True),
@@ -81,11 +82,24 @@ class Variables:
 
     def __init__(self) -> None:
         self._values = {variable.name: variable.default for variable in VARIABLES}
+        self._before: dict[str, str] | None = None  # the transaction that is open
+        self._after: dict[str, str] = {}  # it, where SET LOCAL gave another value until then
+
+    def begin(self) -> None:
+        """A transaction block begins."""
+        self._before, self._after = dict(self._values), {}
+
+    def end(self, *, keep: bool) -> None:
+        """It ends; without `keep`, what was set in it is as before."""
+        if self._before is not None:
+            self._values.update(self._after if keep else self._before)
+        self._before, self._after = None, {}
 
     def get(self, name: str) -> str:
         return self._values[_known(name).name]
 
-    def set(self, name: str, value: str) -> None:
+    def set(self, name: str, value: str, *, local: bool = False) -> None:
+        """`local`: until the end of the transaction block that is open."""
         variable = _known(name)
         if variable.read_only:
             raise SqlError(f'parameter "{variable.name}" cannot be changed', sqlstate="55P02")
@@ -97,6 +111,10 @@ class Variables:
             )
         if variable.name.endswith("_timeout"):
             seconds(value)
+        if local:
+            self._after.setdefault(variable.name, self._values[variable.name])
+        else:
+            self._after.pop(variable.name, None)
         self._values[variable.name] = value
 
     def fix(self, name: str, value: str) -> None:
@@ -109,7 +127,7 @@ class Variables:
 
     def reset_all(self) -> None:
         for variable in VARIABLES:
-            if not variable.read_only:
+            if not variable.read_only and variable.name != "role":
                 self._values[variable.name] = variable.default
 
     def all(self) -> list[tuple[str, str]]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.catalog.roles import Role
 from tailrace.engine import clusters, renaming
 from tailrace.engine.context import Arguments, Session
+from tailrace.engine.privileges import require_membership, role_named
 from tailrace.errors import SqlError, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
@@ -84,7 +86,7 @@ def execute(statement: Rename | AlterOwner, session: Session, arguments: Argumen
     if item.id.startswith("s"):
         raise SqlError(f"system item '{item.name}' cannot be modified", sqlstate="42501")
     if isinstance(statement, AlterOwner):
-        session.engine.role_store.own(item.id, session.engine.role_store.get(statement.role))
+        session.engine.role_store.own(item.id, _new_owner(statement, session))
     else:
         renaming.rename(session, item, statement.to)
     return tag
@@ -95,6 +97,12 @@ def _cluster(statement: Rename | AlterOwner, session: Session) -> None:
     if cluster is None:
         return
     if isinstance(statement, AlterOwner):
-        session.engine.role_store.own(cluster.key, session.engine.role_store.get(statement.role))
+        session.engine.role_store.own(cluster.key, _new_owner(statement, session))
     else:
         clusters.rename(session, cluster, statement.to)
+
+
+def _new_owner(statement: AlterOwner, session: Session) -> Role:
+    role = role_named(session, statement.role)
+    require_membership(session, role)
+    return role

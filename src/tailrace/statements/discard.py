@@ -26,5 +26,6 @@ def execute(statement: Discard, session: Session, arguments: Arguments) -> Resul
     if statement.what == "all":
         session.refuse_in_transaction("DISCARD ALL")
         session.variables.reset_all()
+        session.reset_variable("role")
         session.prepared.clear()
     return Result(tag=f"DISCARD {statement.what.upper()}")

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from tailrace.catalog.roles import CLUSTER, DATABASE, PRIVILEGES, PUBLIC, SCHEMA, SYSTEM, Grant
 from tailrace.engine.context import Arguments, Session
-from tailrace.engine.privileges import require_over, require_owner, require_superuser
-from tailrace.errors import SqlError, WrongObjectType
+from tailrace.engine.privileges import require_over, require_owner, require_superuser, role_named
+from tailrace.errors import NotSupported, SqlError, WrongObjectType
 from tailrace.sql.names import Name
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 
-STARTS = (("GRANT",), ("REVOKE",))
+STARTS = (("GRANT",), ("REVOKE",), ("ALTER", "DEFAULT", "PRIVILEGES"))
 
 _ALL = "ALL"
 _KNOWN = sorted({privilege for each in PRIVILEGES.values() for privilege in each})
@@ -46,7 +46,17 @@ GrantStatement = Change | Membership
 
 
 def parse(p: Parser) -> GrantStatement:
+    position = p.position
+    if p.accept("ALTER", "DEFAULT", "PRIVILEGES"):
+        raise NotSupported(
+            "ALTER DEFAULT PRIVILEGES not yet supported",
+            hint="GRANT … ON ALL TABLES IN SCHEMA public TO … covers what is there; say it again for what comes later.",
+            position=position,
+        )
     grants = p.keyword("GRANT", "REVOKE") == "GRANT"
+    position = p.position
+    if p.accept("GRANT", "OPTION", "FOR") or p.accept("ADMIN", "OPTION", "FOR"):
+        raise _no_options(position)
     if not any(p.at(word) for word in (*_KNOWN, _ALL)):
         groups = p.several(lambda: p.identifier("role name"))
         p.expect("TO" if grants else "FROM")
@@ -85,7 +95,20 @@ def _objects(p: Parser) -> tuple[str | None, tuple[Name, ...]]:
 
 def _roles(p: Parser) -> tuple[str, ...]:
     p.accept("GROUP")
-    return p.several(lambda: p.identifier("role name"))
+    roles = p.several(lambda: p.identifier("role name"))
+    position = p.position
+    if p.accept("WITH"):
+        raise _no_options(position)
+    _ = p.accept("CASCADE") or p.accept("RESTRICT")  # nothing depends on a privilege: they cannot be passed on
+    return roles
+
+
+def _no_options(position: int) -> NotSupported:
+    return NotSupported(
+        "options of GRANT and REVOKE not yet supported",
+        detail="Whoever owns an object grants privileges on it; whoever has CREATEROLE grants membership in roles.",
+        position=position,
+    )
 
 
 def execute(statement: GrantStatement, session: Session, arguments: Arguments) -> Result:
@@ -95,9 +118,9 @@ def execute(statement: GrantStatement, session: Session, arguments: Arguments) -
         for group in statement.groups:
             require_over(session, group, "grant role membership")
             for member in statement.members:
-                store.join(store.get(group), store.get(member), belongs=statement.grants)
+                store.join(store.get(group), role_named(session, member), belongs=statement.grants)
         return Result(tag=tag)
-    roles = [PUBLIC if name == PUBLIC else store.get(name).id for name in statement.roles]
+    roles = [PUBLIC if name == PUBLIC else role_named(session, name).id for name in statement.roles]
     grants = [
         Grant(role, privilege, on)
         for on, kind in _targets(statement, session)

@@ -43,6 +43,7 @@ from tailrace.statements import (
     insert,
     jobs,
     listen,
+    owned,
     prepare,
     reset_variable,
     retain_history,
@@ -95,6 +96,8 @@ Statement: TypeAlias = (
     | grant.Membership
     | jobs.Jobs
     | listen.Listen
+    | owned.DropOwned
+    | owned.ReassignOwned
     | prepare.Prepare
     | prepare.Execute
     | prepare.Deallocate
@@ -160,6 +163,7 @@ MODULES: tuple[StatementModule, ...] = (
     insert,
     jobs,
     listen,
+    owned,
     prepare,
     reset_variable,
     retain_history,

@@ -28,6 +28,8 @@ def parse(p: Parser) -> ResetVariable:
     if p.token.kind is Kind.STRING or p.at_end():
         key = None if p.at_end() else p.string()
         return ResetVariable(variable=key, of_flink=True, position=position)
+    if p.accept("SESSION", "AUTHORIZATION"):
+        return ResetVariable(variable="role", position=position)
     return ResetVariable(variable=None if p.accept("ALL") else variable(p), position=position)
 
 
@@ -38,5 +40,5 @@ def execute(statement: ResetVariable, session: Session, arguments: Arguments) ->
     elif statement.variable is None:
         session.variables.reset_all()
     else:
-        session.variables.reset(statement.variable)
+        session.reset_variable(statement.variable)
     return Result(tag="RESET")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tailrace.engine import flink_settings
 from tailrace.engine.context import Arguments, Session
+from tailrace.errors import NotSupported
 from tailrace.sql.lexer import Kind
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -20,6 +21,7 @@ _ALIASES = {
     ("TRANSACTION", "ISOLATION", "LEVEL"): "transaction_isolation",
     ("NAMES",): "client_encoding",
     ("SCHEMA",): "search_path",
+    ("ROLE",): "role",
 }
 
 
@@ -49,10 +51,31 @@ def parse(p: Parser) -> SetVariable:
         p.expect("TRANSACTION", "ISOLATION", "LEVEL")
         level = isolation_level(p)
         return SetVariable(variable="transaction_isolation", values=(level,), local=local, position=position)
+    if p.at("AUTHORIZATION"):
+        return _authorization(p)
     name = variable(p)
     if not (p.accept("=") or p.accept("TO")) and not aliased:
         raise p.expected('"=" or TO')
-    return SetVariable(variable=name, values=values(p), local=local, position=position)
+    given = values(p) if name != "role" else _role(p)
+    return SetVariable(variable=name, values=given, local=local, position=position)
+
+
+def _role(p: Parser) -> tuple[str, ...] | None:
+    if p.accept("DEFAULT") or p.accept("NONE"):
+        return None
+    return (p.string() if p.token.kind is Kind.STRING else p.identifier("role name"),)
+
+
+def _authorization(p: Parser) -> SetVariable:
+    position = p.position
+    p.expect("AUTHORIZATION")
+    if not p.accept("DEFAULT"):
+        raise NotSupported(
+            "SET SESSION AUTHORIZATION not supported",
+            hint="SET ROLE gives a session the rights of another role.",
+            position=position,
+        )
+    return SetVariable(variable="role", values=None, position=position)
 
 
 def _scope(p: Parser) -> bool:
@@ -98,10 +121,12 @@ def isolation_level(p: Parser) -> str:
 def execute(statement: SetVariable, session: Session, arguments: Arguments) -> Result:
     if statement.of_flink:
         flink_settings.put(session, statement.variable, ", ".join(statement.values or ()))
+    elif statement.local and (session.transaction is None or session.transaction.is_implicit):
+        session.notice("SET LOCAL can only be used in transaction blocks", sqlstate="25P01", severity="WARNING")
     elif statement.values is None:
-        session.variables.reset(statement.variable)
+        session.reset_variable(statement.variable)
     else:
-        session.set_variable(statement.variable, ", ".join(statement.values))
+        session.set_variable(statement.variable, ", ".join(statement.values), local=statement.local)
         if statement.variable == "cluster" and session.engine.clusters.find(statement.values[0]) is None:
             session.notice(f'cluster "{statement.values[0]}" does not exist')
     return Result(tag="SET")

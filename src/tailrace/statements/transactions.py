@@ -104,6 +104,7 @@ def _begin(statement: Begin, session: Session) -> None:
         session.notice("there is already a transaction in progress", sqlstate="25001", severity="WARNING")
         return
     session.transaction = Transaction(session.engine)
+    session.variables.begin()
     if statement.read_only:
         session.transaction.admit("read")
 
@@ -111,6 +112,7 @@ def _begin(statement: Begin, session: Session) -> None:
 def _end(session: Session, *, keep: bool) -> None:
     session.end_string(keep=keep)
     transaction = session.end_transaction()
+    session.variables.end(keep=keep)
     if transaction is None:
         session.notice("there is no transaction in progress", sqlstate="25P01", severity="WARNING")
     elif keep:
