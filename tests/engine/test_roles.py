@@ -433,3 +433,30 @@ def test_what_a_role_owns_is_dropped_or_given_away_before_it_goes(
     boss.execute(f"DROP ROLE {name}".encode())
     owned = "SELECT t.name FROM mz_tables t JOIN mz_roles r ON r.id = t.owner_id WHERE r.name ="
     assert boss.execute(f"{owned} 'heir_{name}'".encode()).fetchall() == [(f"kept_{name}",)]
+
+
+def test_ones_own_sessions_can_be_cancelled_and_ended(
+    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], connect: Connect
+) -> None:
+    name, connection = clerk
+    other = connect(name, "pencil")
+    for each in (boss, connection, other):
+        assert each.execute("SELECT pg_backend_pid()").fetchone() == (each.info.backend_pid,)
+    for function in ("pg_cancel_backend", "pg_terminate_backend"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(f"SELECT {function}({boss.info.backend_pid})".encode())
+        assert connection.execute(f"SELECT {function}(2000000000)".encode()).fetchone() == (False,)
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        connection.execute("SELECT pg_cancel_backend(pg_backend_pid()), count(*) FROM generate_series(1, 100000)")
+    ended = f"SELECT pg_terminate_backend({other.info.backend_pid})".encode()
+    assert connection.execute(ended).fetchone() == (True,)
+    with pytest.raises(psycopg.errors.AdminShutdown):
+        _ask_on(other)
+    assert boss.execute(f"SELECT pg_terminate_backend({connection.info.backend_pid})".encode()).fetchone() == (True,)
+    with pytest.raises(psycopg.errors.AdminShutdown):
+        _ask_on(connection)
+
+
+def _ask_on(connection: psycopg.Connection) -> None:
+    while True:
+        connection.execute("SELECT 1")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import DATABASE, SCHEMA, Role
+from tailrace.engine import privileges
+from tailrace.engine.sessions import Connected
 from tailrace.engine.system.identity import SCHEMAS, item_id
 from tailrace.engine.system.mz_catalog import definition, function_rows
 from tailrace.engine.system.mz_internal import moment
@@ -289,9 +291,22 @@ class _Asker:
         return self._session.pid
 
     def pg_cancel_backend(self, pid: int) -> bool:
-        return self._session.engine.sessions.cancel(pid)
+        if (found := self._backend(pid)) is not None:
+            found.cancel()
+        return found is not None
 
-    pg_terminate_backend = pg_cancel_backend
+    def pg_terminate_backend(self, pid: int) -> bool:
+        if (found := self._backend(pid)) is not None:
+            found.terminate()
+        return found is not None
+
+    def _backend(self, pid: int) -> Connected | None:
+        found = self._session.engine.sessions.find(pid)
+        if found is None:
+            self._session.notice(f"PID {pid} is not a server process", severity="WARNING")
+            return None
+        privileges.require_own_session(self._session, found.session)
+        return found
 
     def pg_advisory_unlock_all(self) -> str:
         return ""

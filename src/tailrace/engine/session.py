@@ -150,6 +150,9 @@ class EngineSession:
         if group is not None:
             self.engine.spark.sparkContext.cancelJobGroup(group)
 
+    def attach(self, cancel: Callable[[], None], terminate: Callable[[], None]) -> int:
+        return self.engine.sessions.attach(self, cancel, terminate)
+
     def variable(self, name: str) -> str:
         return self.variables.get(name)
 

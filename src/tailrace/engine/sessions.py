@@ -6,17 +6,25 @@ import itertools
 import threading
 import time
 import uuid
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
 
 
+def _nothing() -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Connected:
+    """`cancel` ends what the session runs, `terminate` all of it."""
+
     session: EngineSession
     address: str
+    cancel: Callable[[], None] = _nothing
+    terminate: Callable[[], None] = _nothing
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     since: float = field(default_factory=time.time)
 
@@ -45,6 +53,12 @@ class Sessions:
             session.pid = next(self._numbers)
             self._open[session.pid] = Connected(session=session, address=address)
 
+    def attach(self, session: EngineSession, cancel: Callable[[], None], terminate: Callable[[], None]) -> int:
+        with self._lock:
+            known = self._open[session.pid]
+            self._open[session.pid] = replace(known, cancel=cancel, terminate=terminate)
+        return session.pid
+
     def remove(self, session: EngineSession) -> None:
         with self._lock:
             self._open.pop(session.pid, None)
@@ -67,10 +81,6 @@ class Sessions:
             each = list(self._following.values())
             return [(one, by_session[one.session]) for one in each if one.session in by_session]
 
-    def cancel(self, pid: int) -> bool:
+    def find(self, pid: int) -> Connected | None:
         with self._lock:
-            connected = self._open.get(pid)
-        if connected is None:
-            return False
-        connected.session.cancel()
-        return True
+            return self._open.get(pid)

@@ -27,15 +27,11 @@ class CancelKeys:
     def __init__(self) -> None:
         self._open: dict[int, tuple[bytes, Callable[[], None]]] = {}
 
-    def issue(self, cancel: Callable[[], None], *, long: bool = False) -> Key:
-        key = Key(self._unused_pid(), secrets.token_bytes(_LONG if long else _SHORT))
+    def issue(self, pid: int, cancel: Callable[[], None], *, long: bool = False) -> Key:
+        """`pid` is what `pg_backend_pid()` tells the session."""
+        key = Key(pid, secrets.token_bytes(_LONG if long else _SHORT))
         self._open[key.pid] = (key.secret, cancel)
         return key
-
-    def _unused_pid(self) -> int:
-        while (pid := secrets.randbelow(2**31 - 1) + 1) in self._open:
-            pass
-        return pid
 
     def revoke(self, key: Key) -> None:
         self._open.pop(key.pid, None)

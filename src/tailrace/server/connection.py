@@ -90,7 +90,7 @@ class Connection:
         self._writer.close()
 
     def stop(self) -> None:
-        """The server ends: the statement that runs is cancelled, and the client told why."""
+        """The server ends, or this session: the statement that runs is cancelled, and the client told why."""
         self._is_stopping = True
         if self._session is None or self._intake is None:
             self.abort()
@@ -134,7 +134,13 @@ class Connection:
             return self._session
 
         session = await self._in_worker(open_session)
-        self._key = self._shared.keys.issue(session.interruption.cancel, long=startup.takes_long_secrets)
+        cancel, loop = session.interruption.cancel, asyncio.get_running_loop()
+
+        def terminate() -> None:
+            loop.call_soon_threadsafe(self.stop)
+
+        pid = session.engine.attach(cancel, terminate)
+        self._key = self._shared.keys.issue(pid, cancel, long=startup.takes_long_secrets)
         log.info("session opened pid=%d user=%s address=%s", self._key.pid, startup.user, startup.address)
         key = BackendKeyData(self._key.pid, self._key.secret)
         self._writer.writelines(await self._in_worker(lambda: list(_greeting(session, startup, key))))

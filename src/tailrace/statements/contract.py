@@ -6,7 +6,7 @@ them; that line and the file are all that a new statement needs.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -106,6 +106,12 @@ class Session(Protocol):
 
     def cancel(self) -> None:
         """From another thread: the running statement ends with SQLSTATE 57014."""
+
+    def attach(self, cancel: Callable[[], None], terminate: Callable[[], None]) -> int:
+        """Its client is there: `pg_cancel_backend` and `pg_terminate_backend` end by these what it runs, or all.
+
+        The number by which others know it, which no other session has as long as it lasts.
+        """
 
     def variable(self, name: str) -> str:
         """A session variable's value, e.g. `application_name`.  Raises SqlError 42704 if there is none."""

@@ -6,8 +6,9 @@ kind, notices, transactions.  `SELECT $1::type, …` echoes its arguments.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from threading import Event
@@ -110,6 +111,9 @@ class Rows:
 
     def close(self) -> None:
         self.closed.set()
+
+
+_numbers = itertools.count(1)
 
 
 class FakeSession:
@@ -238,6 +242,10 @@ class FakeSession:
 
     def cancel(self) -> None:
         self._cancelled.set()
+
+    def attach(self, cancel: Callable[[], None], terminate: Callable[[], None]) -> int:
+        self.terminate = terminate
+        return next(_numbers)
 
     def variable(self, name: str) -> str:
         for known, value in self.variables.items():
