@@ -98,10 +98,12 @@ class Stateless:
         return ()
 
 
-def absorb(store: Store, trace: Trace, t: Tick, change: ZSet, *, consolidated: bool = False) -> None:
+def absorb(
+    store: Store, trace: Trace, t: Tick, change: ZSet, *, consolidated: bool = False, scattered: bool = False
+) -> None:
     """Appends `change`, which covers everything from the trace's frontier to `t`.  One Spark job, or none.
 
-    `consolidated` says that no row in it cancels another.
+    `consolidated` says that no row in it cancels another, `scattered` that few of them are equal.
     """
     run = None
     if change.sql is not None:
@@ -113,6 +115,7 @@ def absorb(store: Store, trace: Trace, t: Tick, change: ZSet, *, consolidated: b
             change.rows,
             consolidated=consolidated,
             positive=change.positive,
+            scattered=scattered,
         )
     trace.append(t, run)
 
