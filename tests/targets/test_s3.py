@@ -6,6 +6,7 @@ import datetime
 import itertools
 import re
 import socket
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -233,15 +234,44 @@ def test_files_that_somebody_deletes_meanwhile_are_missed(
 ) -> None:
     """Two engines on copies of one data directory take each other for dead."""
 
-    def delete_one(point: str) -> None:
-        if point == "copy.written_not_complete":
-            next(path for path in s3.objects(bucket).values() if "-batch-" in path.name).unlink()
-            s3.settle()
+    def delete_one() -> None:
+        next(path for path in s3.objects(bucket).values() if "-batch-" in path.name).unlink()
 
-    monkeypatch.setattr(s3_export, "crash_point", delete_one)
+    when_written(delete_one, s3, monkeypatch)
     with pytest.raises(SqlError, match="1 objects of this COPY were deleted by somebody else"):
         copy(engine, "few", f"'s3://{bucket}/p'", "FORMAT csv")
     assert any(name.endswith("INCOMPLETE") for name in s3.objects(bucket))
+
+
+def when_written(act: Callable[[], None], s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has something done when all files of a COPY are there, and its sentinel is too."""
+
+    def crash_point(point: str) -> None:
+        if point == "copy.written_not_complete":
+            act()
+            s3.settle()
+
+    monkeypatch.setattr(s3_export, "crash_point", crash_point)
+
+
+def test_files_that_somebody_adds_meanwhile_stay(
+    engine: Engine, s3: S3, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a task that was run again has left goes."""
+
+    def add() -> None:
+        folder = next(iter(s3.objects(bucket).values())).parent
+        mark = next(iter(s3.objects(bucket))).split("-")[1][:8]
+        (folder / f"mz-{mark}{'a' * 12}-batch-0001-0000.csv").touch()
+        (folder / "notes.txt").touch()
+        (folder / "deeper").mkdir()
+        (folder / "deeper" / f"mz-{mark}{'b' * 12}-batch-0000-0000.csv").touch()
+
+    when_written(add, s3, monkeypatch)
+    copy(engine, "few", f"'s3://{bucket}/p'", "FORMAT csv")
+    added = [name for name in s3.objects(bucket) if "a" * 12 in name or "b" * 12 in name or "notes" in name]
+    assert len(added) == 2
+    assert not any("a" * 12 in name for name in added)
 
 
 def test_gs_is_a_scheme_too(engine: Engine, s3: S3, bucket: str) -> None:

@@ -32,7 +32,6 @@ from tailrace.testing.crash import crash_point
 
 Answer = TypeVar("Answer")
 _INCOMPLETE = "-INCOMPLETE"
-_INCOMPLETED = re.compile(rf"mz-[^/]+{_INCOMPLETE}")
 
 
 def new_id(mark: str) -> str:
@@ -117,7 +116,7 @@ class Export:
                 detail=f"One of them is {self.scheme}://{min(gone)}.",
                 sqlstate="55000",
             )
-        for path in there - files - sentinels:  # of a task that was run again, or of a COPY that we have replaced
+        for path in filter(self._is_ours, there - files - sentinels):  # of a task run again, or an older COPY
             delete(self.connection, path)
         for path in sentinels:
             delete(self.connection, path)
@@ -125,18 +124,22 @@ class Export:
     def _leavings(self, system: fs.S3FileSystem) -> list[str]:
         """What a COPY of ours that did not finish has left there.  Refuses anything else."""
         there = self._objects(system)
-        names = [path.removeprefix(f"{self.directory}/") for path in there]
-        incomplete = [name for name in names if _INCOMPLETED.fullmatch(name)]
-        ours = rf"mz-{self.mark}[0-9a-f]+(-batch-\d+-\d+\.\w+|{_INCOMPLETE})"
-        if not there or (incomplete and all(re.fullmatch(ours, name) for name in names)):
+        incomplete = [path for path in there if path.endswith(_INCOMPLETE)]
+        if not there or (incomplete and all(map(self._is_ours, there))):
             return there
-        other = f"  {incomplete[0]}: a COPY of another engine runs, or has not finished." if incomplete else ""
+        theirs = [path.rsplit("/", 1)[1] for path in incomplete if not self._is_ours(path)]
+        other = f"  {theirs[0]}: a COPY of another engine runs, or has not finished." if theirs else ""
         raise SqlError(
             f"S3 bucket path is not empty, contains {len(there)} objects",
             detail=f"The path is {self.shown}.{other}",
             hint="COPY writes to an empty path only; one that ends in the date is a common choice.",
             sqlstate="55000",
         )
+
+    def _is_ours(self, path: str) -> bool:
+        """A file or sentinel of some COPY of ours to this very path."""
+        name = path.removeprefix(f"{self.directory}/")
+        return re.fullmatch(rf"mz-{self.mark}[0-9a-f]+(-batch-\d+-\d+\.\w+|{_INCOMPLETE})", name) is not None
 
     @property
     def _sentinel(self) -> str:
