@@ -170,6 +170,12 @@ class Pipeline:
         goal = len(self.archive.ticks) + ticks
         self._wait(lambda: len(self.archive.ticks) >= goal, f"{ticks} more ticks")
 
+    def run_until_told(self) -> None:
+        """Until sinks have delivered what is in the log now."""
+        last = self.archive.ticks[-1]
+        with self.engine.connect() as connection:
+            self._wait(lambda: self._has_delivered(connection, last), f"all sinks to deliver tick {last}")
+
     def run_until_caught_up(self, **environment: str) -> None:
         """Starts it if it is dead, lets more input come, stops the input, and waits until all has arrived."""
         if not self.engine.is_running():
@@ -184,7 +190,7 @@ class Pipeline:
         for clerk in self.clerks:
             clerk.stop()  # after the orders: a log that lags a tick behind needs one more
         with self.engine.connect() as connection:
-            self._wait(lambda: self._has_delivered(connection), "all sinks to deliver")
+            self._wait(lambda: self._has_delivered(connection, self.archive.ticks[-1]), "all sinks to deliver")
 
     def _create(self) -> None:
         hopeless = threading.Timer(PATIENCE_SECONDS, self.engine.kill)
@@ -222,8 +228,7 @@ class Pipeline:
         """Until every sink stands still for this reason."""
         self._wait(lambda: all(reason in (error or "") for error in self.errors()), f"sinks to say {reason}")
 
-    def _has_delivered(self, connection: psycopg.Connection) -> bool:
-        last = self.archive.ticks[-1]
+    def _has_delivered(self, connection: psycopg.Connection, last: int) -> bool:
         found = connection.execute(_DELIVERED.encode()).fetchall()
         delivered = [status == "running" and int(frontier) >= last for status, frontier in found]
         return len(delivered) == len(self._sinks) and all(delivered)

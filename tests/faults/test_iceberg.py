@@ -130,7 +130,7 @@ def test_a_zombie_cannot_commit_what_it_has_written(lake: LakeFactory) -> None:
 def test_without_the_condition_it_can(lake: LakeFactory) -> None:
     zombie, off = lake(), {"TAILRACE_TEST_DEFENCES": "-conditional_commit"}
     with zombie.outlived(AT, 6, **off) as successor:
-        zombie.run_for(ticks=3)
+        zombie.run_until_told()
         zombie.engine.kill()
         successor.run_until_caught_up(**off)
         with pytest.raises(AssertionError):
