@@ -126,8 +126,15 @@ def test_a_transaction_holds_what_was_copied(connection: psycopg.Connection, tab
 def test_options_of_one_format_are_refused_in_another(connection: psycopg.Connection, table: str) -> None:
     with pytest.raises(psycopg.Error, match="available only in CSV mode"):
         put(connection, f"COPY {table} FROM STDIN WITH (HEADER)", "")
-    with pytest.raises(psycopg.Error, match="COPY TO does not support DELIMITER option yet"):
-        copied(connection, f"COPY {table} TO STDOUT WITH (DELIMITER ',')")
+    with pytest.raises(psycopg.Error, match="available only in CSV mode"):
+        copied(connection, f"COPY {table} TO STDOUT WITH (QUOTE ',')")
+
+
+def test_the_older_options_and_a_header_go_both_ways(connection: psycopg.Connection, table: str) -> None:
+    put(connection, f"COPY {table} FROM STDIN CSV HEADER DELIMITER ';' NULL 'none'", "k;v;n\n1;\"a;b\";none\n")
+    assert rows(connection, table) == [(1, "a;b", None)]
+    assert copied(connection, f"COPY {table} TO STDOUT WITH CSV HEADER QUOTE AS ''''") == b"k,v,n\n1,a;b,\n"
+    assert copied(connection, f"COPY {table} TO STDOUT (DELIMITER ';', NULL '-')") == b"1;a\\;b;-\n"
 
 
 @pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")

@@ -5,34 +5,23 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from tailrace.errors import DataError
+from tailrace.statements.contract import CopyStyle
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Style:
-    is_csv: bool = False
-    is_binary: bool = False
-    delimiter: str = "\t"
-    null: str = "\\N"
-    quote: str = '"'
-    escape: str = '"'
-    header: bool = False
 
 
 class BadData(DataError):
     sqlstate = "22P04"
 
 
-def columns_of_text(data: str, names: Sequence[str], style: Style) -> pa.Table:
+def columns_of_text(data: str, names: Sequence[str], style: CopyStyle) -> pa.Table:
     """Tabs between columns, `\\N` for NULL, backslash escapes; a line of `\\.` alone ends the data."""
     lines = data.replace("\r\n", "\n").split("\n")
     if "\\." in lines:
@@ -82,7 +71,7 @@ def _character(found: re.Match[str]) -> str:
     return _ESCAPES.get(code, code)
 
 
-def columns_of_csv(data: str, names: Sequence[str], style: Style) -> pa.Table:
+def columns_of_csv(data: str, names: Sequence[str], style: CopyStyle) -> pa.Table:
     """Quotes around what holds a delimiter, a quote or a line's end; NULL is the null text without quotes."""
     if data.endswith("\\.\n"):
         data = data[:-3]

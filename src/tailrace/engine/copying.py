@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tailrace.catalog.items import Item
 from tailrace.engine import dml
 from tailrace.engine.copy_binary import columns_of_binary
-from tailrace.engine.copy_lines import Style, columns_of_csv, columns_of_text
+from tailrace.engine.copy_lines import columns_of_csv, columns_of_text
 from tailrace.engine.rows import arrow_schema
 from tailrace.errors import DuplicateColumn, InvalidOption, NotSupported, SqlError, UnknownColumn
 from tailrace.plan.bind import assign, bind_scalar
@@ -22,7 +22,7 @@ from tailrace.plan.nodes import Project, Scan
 from tailrace.plan.parse import parse_expression
 from tailrace.plan.to_spark import render
 from tailrace.sql.options import Option
-from tailrace.statements.contract import Result
+from tailrace.statements.contract import CopyStyle, Result
 from tailrace.types.core import TEXT, Char, Column, Varchar
 from tailrace.types.postgres import oid_of
 from tailrace.types.spark import ddl
@@ -37,25 +37,15 @@ _MOST_BYTES = 1 << 30
 
 def to_client(statement: CopyTo, result: Result) -> Result:
     """The rows of a SELECT or SUBSCRIBE as the data of COPY … TO STDOUT."""
-    from tailrace.statements import copy
-
-    style = statement.format or "text"
-    if style not in _OUT:
-        raise NotSupported(f"FORMAT {style.upper()} not yet supported")
-    unsupported: tuple[Option[Any], ...] = (copy.DELIMITER, copy.QUOTE, copy.ESCAPE, copy.NULL, copy.HEADER)
-    for option in unsupported:
-        if statement.options.has(option):
-            raise NotSupported(
-                f"COPY TO does not support {option.name} option yet", position=statement.options.position(option)
-            )
     result.tag = "COPY {rows}"
-    result.copy = cast(Literal["text", "csv", "binary"], style)
+    result.copy = _style(statement, "TO")
     return result
 
 
 def from_client(session: EngineSession, statement: CopyFrom) -> Result:
     table = dml.changeable(session, statement.table, "INSERT")
-    return Result(tag="COPY {rows}", copy_in=Incoming(session, table, _columns(table, statement), _style(statement)))
+    columns, style = _columns(table, statement), _style(statement, "FROM")
+    return Result(tag="COPY {rows}", copy_in=Incoming(session, table, columns, style))
 
 
 def _columns(table: Item, statement: CopyFrom) -> tuple[str, ...]:
@@ -68,23 +58,24 @@ def _columns(table: Item, statement: CopyFrom) -> tuple[str, ...]:
     return statement.columns or tuple(names)
 
 
-def _style(statement: CopyFrom) -> Style:
+def _style(statement: CopyTo | CopyFrom, verb: str) -> CopyStyle:
     from tailrace.statements import copy
 
     format, options = statement.format or "text", statement.options
     if format not in _OUT:
-        raise NotSupported(f"COPY FROM with FORMAT {format.upper()} not yet supported")
+        where = "" if verb == "TO" else "COPY FROM with "
+        raise NotSupported(f"{where}FORMAT {format.upper()} not yet supported")
     is_csv = format == "csv"
     if format == "binary":
         _refuse_styles(statement)
-        return Style(is_binary=True)
+        return CopyStyle(is_binary=True)
     csv_only: tuple[Option[Any], ...] = (copy.QUOTE, copy.ESCAPE, copy.HEADER)
     for option in csv_only:
         if options.has(option) and not is_csv:
             raise InvalidOption(f"COPY {option.name} available only in CSV mode", position=options.position(option))
     quote = options.get(copy.QUOTE) or '"'
     header = options.get(copy.HEADER)
-    style = Style(
+    style = CopyStyle(
         is_csv=is_csv,
         delimiter=options.get(copy.DELIMITER) or ("," if is_csv else "\t"),
         null=_given(options.get(copy.NULL), "" if is_csv else "\\N"),
@@ -105,7 +96,7 @@ def _style(statement: CopyFrom) -> Style:
     return style
 
 
-def _refuse_styles(statement: CopyFrom) -> None:
+def _refuse_styles(statement: CopyTo | CopyFrom) -> None:
     """Binary data have no delimiters and no quotes."""
     from tailrace.statements import copy
 
@@ -127,7 +118,7 @@ class Incoming:
     session: EngineSession
     table: Item
     names: tuple[str, ...]
-    style: Style
+    style: CopyStyle
     _data: bytearray = field(default_factory=bytearray)
 
     @property

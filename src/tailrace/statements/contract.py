@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -24,6 +24,26 @@ class Notice:
     hint: str | None = None
     severity: str = "NOTICE"
     sqlstate: str = "00000"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CopyStyle:
+    """How the data of COPY are written: as text, which the defaults are of, as CSV, or in PostgreSQL's binary form."""
+
+    is_csv: bool = False
+    is_binary: bool = False
+    delimiter: str = "\t"
+    null: str = "\\N"
+    quote: str = '"'
+    escape: str = '"'
+    header: bool = False
+
+    @staticmethod
+    def of(format: str) -> CopyStyle:
+        """With nothing else said."""
+        if format == "csv":
+            return CopyStyle(is_csv=True, delimiter=",", null="")
+        return CopyStyle(is_binary=format == "binary")
 
 
 class CopyIn(Protocol):
@@ -59,7 +79,7 @@ class Result:
     columns: Schema | None = None
     rows: Iterable[pa.RecordBatch] = ()
     notices: list[Notice] = field(default_factory=list)
-    copy: Literal["text", "csv", "binary"] | None = None
+    copy: CopyStyle | None = None
     copy_in: CopyIn | None = None
     work: Generator[Notice, None, int] | None = None
 

@@ -1,10 +1,12 @@
 """COPY { (query | SUBSCRIBE …) | name } TO STDOUT | expression [[WITH] (option,…)]
 
-and COPY [INTO] name [(column,…)] FROM STDIN | expression [[WITH] (option,…)].
+and COPY [INTO] name [(column,…)] FROM STDIN | expression [[WITH] (option,…)]; also with PostgreSQL's older options
+without parentheses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,7 +16,7 @@ from tailrace.errors import NotSupported
 from tailrace.sql.kinds import BOOLEAN, OBJECT, TEXT, Several
 from tailrace.sql.lexer import Kind
 from tailrace.sql.names import Name, QueryText
-from tailrace.sql.options import Option, Options, parse_options
+from tailrace.sql.options import Given, Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import select, subscribe
 from tailrace.statements.contract import Result
@@ -108,7 +110,22 @@ def _place(p: Parser) -> QueryText:
 
 def _options(p: Parser, known: tuple[Option[Any], ...]) -> Options:
     with_ = p.accept("WITH")
-    return parse_options(p, known) if with_ or p.at("(") else Options()
+    return parse_options(p, known) if p.at("(") or (with_ and p.at_end()) else Options(tuple(_words(p)))
+
+
+def _words(p: Parser) -> Iterator[Given]:
+    """PostgreSQL's older form, which `\\copy` is still written in: `CSV HEADER DELIMITER ';' NULL 'x'`."""
+    texts = {"DELIMITER": DELIMITER, "DELIMITERS": DELIMITER, "NULL": NULL, "QUOTE": QUOTE, "ESCAPE": ESCAPE}
+    while not p.at_end():
+        position = p.position
+        word = p.keyword("CSV", "BINARY", "HEADER", *texts)
+        if word in ("CSV", "BINARY"):
+            yield Given(FORMAT, word.lower(), position)
+        elif word == "HEADER":
+            yield Given(HEADER, True, position)
+        else:
+            p.accept("AS")
+            yield Given(texts[word], p.string(), position)
 
 
 def _format(options: Options) -> str | None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tailrace.errors import SqlError, SyntaxFailure
 from tailrace.server.startup import StartupInfo
-from tailrace.statements.contract import Notice, Prepared, Result
+from tailrace.statements.contract import CopyStyle, Notice, Prepared, Result
 from tailrace.types import core
 from tailrace.types.core import ArrayOf, Column, Schema, SqlType
 
@@ -208,7 +208,7 @@ class FakeSession:
                 names = pa.array(["a\tb", None, 'q"x,'])
                 batch = pa.record_batch([pa.array([1, 2, 3], pa.int32()), names], names=["c0", "c1"])
                 columns = (Column("n", core.INTEGER), Column("s", core.TEXT))
-                return Result(tag="COPY {rows}", columns=columns, rows=[batch], copy=style)  # type: ignore[arg-type]
+                return Result(tag="COPY {rows}", columns=columns, rows=[batch], copy=CopyStyle.of(style))
             case ["changed"]:
                 return Result(tag="SELECT {rows}", columns=NUMBER, rows=[numbers(0, 1)])
             case ["deallocate" | "discard", "all"]:
