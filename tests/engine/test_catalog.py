@@ -35,7 +35,9 @@ def objects(engine: Engine) -> None:
     engine.sql("CREATE TABLE bids (item int NOT NULL, price numeric(38,2), note text, PRIMARY KEY (item))")
     engine.sql("CREATE VIEW cheap AS SELECT * FROM bids WHERE price < 5")
     engine.sql("CREATE MATERIALIZED VIEW spent AS SELECT count(*) AS n, sum(price) AS total FROM bids")
+    engine.sql("CREATE DEFAULT INDEX ON cheap; CREATE INDEX low ON cheap (price, lower(note))")
     engine.sql("COMMENT ON TABLE bids IS 'what people offer'")
+    engine.sql("CREATE ROLE reader; CREATE ROLE clerk LOGIN; GRANT SELECT ON bids TO reader; GRANT reader TO clerk")
 
 
 @pytest.fixture
@@ -58,9 +60,11 @@ def no_spark(engine: Engine) -> Iterator[None]:
 def test_psql_describes_everything(server: Server, psql: str) -> None:
     commands = (
         r"\d", r"\d bids", r"\d+ bids", r"\d+ cheap", r"\d+ spent", r"\dt", r"\dv", r"\dm", r"\di", r"\l", r"\dn",
-        r"\du", r"\df sub*", r"\da", r"\dT", r"\dp", r"\ds", r"\z", r"\sv cheap", r"\dt mz_internal.*",
+        r"\du", r"\df sub*", r"\da", r"\dT", r"\dp", r"\ds", r"\z", r"\sv cheap", r"\dt mz_internal.*", r"\l+",
+        r"\dn+", r"\du+", r"\dx", r"\det", r"\df+ abs", r"\dl", r"\dFd", r"\dFp", r"\dFt", r"\db", r"\dc", r"\ddp",
     )  # fmt: skip
     text = "\n".join(f"\\echo ===== {command[1:]}\n{command}" for command in commands)
+    text += "\n\\echo ===== groups\nSELECT roleid::regrole FROM pg_auth_members WHERE member = 'clerk'::regrole;"
     address = ["-h", "127.0.0.1", "-p", str(server.port), "-U", "materialize", "materialize"]
     answer = subprocess.run([psql, "-X", *address], input=text, capture_output=True, text=True, timeout=120)
     errors = [line for line in answer.stderr.splitlines() if "Did not find any" not in line]
@@ -76,6 +80,11 @@ def test_psql_describes_everything(server: Server, psql: str) -> None:
     assert "SELECT * FROM bids WHERE price < 5" in parts["d+ cheap"]
     assert "substring" in parts["df sub*"]
     assert "mz_sink_statuses" in parts["dt mz_internal.*"]
+    assert "reader=r/materialize" in parts["dp"]
+    assert "reader" in parts["groups"]
+    assert "| materialize |" in parts["l+"]
+    assert "(1 row)" in parts["l+"]
+    assert " abs  | double precision | double precision " in parts["df+ abs"]
 
 
 @pytest.mark.parametrize("driver", ["psycopg", "pg8000"])
@@ -92,13 +101,21 @@ def test_sqlalchemy_reflects_the_tables(server: Server, driver: str) -> None:
             ("note", "TEXT", True),
         ]
         assert inspector.get_table_comment("bids") == {"text": "what people offer"}
-        assert inspector.get_indexes("bids") == []
+        assert inspector.get_indexes("cheap") == []  # they are there for their names alone
         assert inspector.get_foreign_keys("bids") == []
         metadata = sqlalchemy.MetaData()
         metadata.reflect(engine, views=True)
         assert sorted(metadata.tables) == ["bids", "cheap", "spent"]
     finally:
         engine.dispose()
+
+
+def test_indexes_are_listed_with_their_keys(connection: psycopg.Connection) -> None:
+    shown = connection.execute('SELECT name, "on", key FROM (SHOW INDEXES) ORDER BY name').fetchall()
+    assert shown == [("cheap_primary_idx", "cheap", "{item}"), ("low", "cheap", "{price,lower(note)}")]
+    query = "SELECT on_position, on_expression FROM mz_index_columns ORDER BY index_id, index_position"
+    columns = connection.execute(query)
+    assert columns.fetchall() == [(1, None), (2, None), (None, "lower(note)")]
 
 
 def test_pg8000_lists_tables(server: Server) -> None:

@@ -50,8 +50,14 @@ class Item:
     @property
     def part_of(self) -> str | None:
         """The id of the item that this one came with, and goes with."""
-        owners = (self.facts.get(fact) for fact in ("dead_letters_of", "progress_of", "part_of", "hinted"))
+        facts = ("dead_letters_of", "progress_of", "part_of", "hinted", "index_of")
+        owners = (self.facts.get(fact) for fact in facts)
         return next((owner for owner in owners if owner is not None), None)
+
+    @property
+    def is_temporary(self) -> bool:
+        """It goes with the session that made it."""
+        return bool(getattr(self.statement, "temporary", False))
 
     @property
     def number(self) -> int:

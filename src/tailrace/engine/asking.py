@@ -13,7 +13,7 @@ from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine import privileges
 from tailrace.engine.sessions import Connected
 from tailrace.engine.system.identity import SCHEMAS, item_id
-from tailrace.engine.system.mz_catalog import definition, function_rows
+from tailrace.engine.system.mz_catalog import definition, function_rows, index_keys, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_catalog import CLASS_OIDS, class_oid, relations
 from tailrace.engine.system.type_rows import BY_ARRAY, BY_NAME, BY_OID, format_type
@@ -99,6 +99,7 @@ class _Asker:
     def __init__(self, session: EngineSession) -> None:
         self._session = session
         self._relations: dict[int, Item] | None = None
+        self._signatures: dict[int, tuple[str, str]] | None = None
 
     def _relation(self, oid: int) -> Item | None:
         if self._relations is None:
@@ -218,6 +219,22 @@ class _Asker:
     def pg_get_userbyid(self, oid: int) -> str:
         return self._name("regrole", oid) or f"unknown (OID={oid})"
 
+    def pg_get_function_result(self, oid: int) -> str | None:
+        return self._signature(oid)[1]
+
+    def pg_get_function_arguments(self, oid: int) -> str | None:
+        return self._signature(oid)[0]
+
+    def _signature(self, oid: int) -> tuple[str | None, str | None]:
+        if self._signatures is None:
+            self._signatures = {
+                each: (", ".join(format_type(pg_oid(type), None) for type in types), format_type(pg_oid(result), None))
+                for each, _, types, result, _ in function_rows()
+            }
+        return self._signatures.get(oid, (None, None))
+
+    pg_get_function_identity_arguments = pg_get_function_arguments
+
     def pg_encoding_to_char(self, encoding: int) -> str:
         return "UTF8" if encoding == 6 else ""
 
@@ -231,8 +248,12 @@ class _Asker:
         return expression
 
     def pg_get_indexdef(self, oid: int, column: int = 0, pretty: bool = False) -> str | None:
-        item = self._session.engine.catalog.items.get(item_id(oid))
-        return None if item is None or item.kind != "index" else item.create_sql
+        items = self._session.engine.catalog.items
+        item = items.get(item_id(oid))
+        if item is None or item.kind != "index":
+            return None
+        keys = [text for on in item.depends_on for _, text in index_keys(item, items[on])]
+        return item.create_sql if column == 0 else keys[column - 1] if column <= len(keys) else None
 
     def pg_get_viewdef(self, relation: int | str, pretty: bool = False) -> str | None:
         oid = self._find_relation(relation) if isinstance(relation, str) else relation
@@ -251,10 +272,12 @@ class _Asker:
     def format_type(self, oid: int | None, modifier: int | None) -> str | None:
         return None if oid is None else format_type(oid, modifier)
 
-    def pg_relation_size(self, oid: int) -> int:
+    def pg_relation_size(self, relation: int | str) -> int:
+        if isinstance(relation, str) and self._find_relation(relation) is None:
+            raise UnknownObject(f'relation "{relation}" does not exist')
         return 0
 
-    pg_total_relation_size = pg_table_size = pg_relation_size
+    pg_total_relation_size = pg_table_size = pg_indexes_size = pg_relation_size
 
     def pg_database_size(self, name: str) -> int:
         return sum(file.stat().st_size for file in self._session.engine.directory.rglob("*") if file.is_file())
@@ -309,6 +332,10 @@ class _Asker:
         return found
 
     def pg_advisory_unlock_all(self) -> str:
+        return ""
+
+    def pg_sleep(self, seconds: float) -> str:
+        self._session.wait(seconds)
         return ""
 
     def pg_is_in_recovery(self) -> bool:

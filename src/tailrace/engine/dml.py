@@ -83,6 +83,7 @@ def _value(session: EngineSession, table: Item, place: int, given: dict[str, int
 
 def changeable(session: EngineSession, name: Name, verb: str) -> Item:
     """A table whose rows are ours, and may be changed so by this role."""
+    session.check_writable()
     table = session.resolve(name, "table")
     require(session, verb, table)
     if flink_tables.is_flink(table):

@@ -92,6 +92,7 @@ class Engine:
         self._recover()
         self.loop = Loop(self.cluster, pace or Pace())
         self.loop.start()
+        self.drop_with_dependants([item.id for item in self.catalog.items.values() if item.is_temporary])
 
     def _recover(self) -> None:
         tick, frontiers = checkpoint.load(self.store)
@@ -135,6 +136,13 @@ class Engine:
             self.storage.remove(ids)
             self.catalog = self.catalog.without(ids)
         self._stop(ids)
+
+    def drop_with_dependants(self, ids: Iterable[str]) -> None:
+        """Those of them that are still there, and what needs them."""
+        found = {id for id in ids if id in self.catalog.items}
+        found |= {each.id for id in found for each in self.catalog.dependants(id)}
+        if found:
+            self.drop(found)
 
     def _stop(self, ids: set[str]) -> None:
         self.loop.do(lambda: self.running.stop(ids), lanes=self.cluster.lanes.of(ids), hurries=True)

@@ -64,11 +64,16 @@ class Running:
         for id in sorted(before - now):
             self._engine.statuses.note(id, "starting")
 
+    def retain(self, item: Item) -> None:
+        """As much of its past as its statement says."""
+        length = getattr(item.statement, "retain_history", None)
+        self._engine.cluster.retained.pop(item.id, None)
+        if length is not None and item.kind in ("table", "source", "materialized view"):
+            self._engine.cluster.retained[item.id] = int(length.length.total_seconds() * 1000)
+
     def start(self, item: Item) -> None:
         self.pause()
-        retain = getattr(item.statement, "retain_history", None)
-        if retain is not None and item.kind in ("table", "source", "materialized view"):
-            self._engine.cluster.retained[item.id] = int(retain.length.total_seconds() * 1000)
+        self.retain(item)
         match item.kind:
             case "table" if flink_tables.is_flink(item):
                 if "start" in item.facts:  # else nobody reads it yet

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from tailrace.engine import asking, auditing, clusters, dialects, flink_hints, p
 from tailrace.engine.define import Identity
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables, seconds
-from tailrace.errors import DuplicateObject, NotSupported, SqlError, SyntaxFailure, WrongObjectType
+from tailrace.errors import DuplicateObject, NotSupported, SqlError, SyntaxFailure, TailraceError, WrongObjectType
 from tailrace.plan.bind import BoundQuery, bind_query
 from tailrace.plan.names import Relation
 from tailrace.plan.nodes import Node
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 _WATCH_SECONDS = 0.2
 _POOL = "spark.scheduler.pool"
+_OPEN = ("Select", "Subscribe", "Copy", "Insert", "Update", "Delete", "Explain", "Show", "Declare", "Fetch", "Begin")
+_MOST_SHOWN = 1024
 
 
 class Recorder:
@@ -86,8 +89,10 @@ class EngineSession:
         self._tell_rights()
         self.settings: dict[str, str] = {}  # of Flink's SQL, by `SET 'key' = 'value'`
         self.notices: list[Notice] = []
+        self.shown, self.asked_at = "", time.time()  # what it runs, or has run last, for pg_stat_activity
         self.exported_bytes: int | None = None  # while COPY … TO a bucket runs: of files that are complete
         self._cancelled = threading.Event()
+        self._temporary: set[str] = set()  # what goes with it
         self._job_group: str | None = None
         self._used: frozenset[str] = frozenset()
 
@@ -125,6 +130,7 @@ class EngineSession:
             return Result(tag="")
         self._cancelled.clear()
         self.notices = []
+        self.shown, self.asked_at = _shown(prepared), time.time()
         execute = getattr(_module_of(prepared.statement), "execute", None)
         if _defines(prepared.statement):
             self.admit("definition")
@@ -152,6 +158,11 @@ class EngineSession:
 
     def attach(self, cancel: Callable[[], None], terminate: Callable[[], None]) -> int:
         return self.engine.sessions.attach(self, cancel, terminate)
+
+    @property
+    def is_busy(self) -> bool:
+        """Spark works for it."""
+        return self._job_group is not None or self.exported_bytes is not None
 
     def variable(self, name: str) -> str:
         return self.variables.get(name)
@@ -185,17 +196,29 @@ class EngineSession:
         self.cancel()
         self.end_transaction()
         self.engine.sessions.remove(self)
+        if self._temporary:
+            with suppress(TailraceError):  # the engine ends; then they go when it begins again
+                self.engine.drop_with_dependants(self._temporary)
 
     # ── transactions ──
 
     def admit(self, kind: Kind) -> None:
         """A statement of this kind is about to run: may it, in the transaction that is open?"""
+        if kind != "read":
+            self.check_writable()
         if self.transaction is None:
             return
         if self.transaction.is_implicit and self.transaction.kind not in (None, kind):
             self.end_string(keep=True)
             self.begin_string()
         self.transaction.admit(kind)
+
+    def check_writable(self) -> None:
+        """A statement by itself does what the session's transactions do; a block has said for itself whether it
+        writes."""
+        is_alone = self.transaction is None or self.transaction.is_implicit
+        if is_alone and self.variables.get("default_transaction_read_only") == "on":
+            raise SqlError("cannot execute the statement in a read-only transaction", sqlstate="25006")
 
     def begin_string(self) -> None:
         """Several statements in one message are one transaction, unless they say otherwise."""
@@ -261,10 +284,18 @@ class EngineSession:
         for each in (item, *(others := also(item))):
             engine.role_store.own(each.id, self.role)
         engine.add(item, *others, secret=secret, instead_of=replaced)
+        if item.is_temporary:
+            self._temporary.add(item.id)
         return Result(tag=tag)
 
     def notice(self, message: str, **fields: str) -> None:
         self.notices.append(Notice(message, **fields))
+
+    def wait(self, seconds: float) -> None:
+        """Does nothing for so long; `cancel` and `statement_timeout` end it."""
+        deadline = self.deadline()
+        self._cancelled.wait(max(min(seconds, deadline - time.monotonic()), 0.0))
+        self.check_in_time(deadline)
 
     def check_cancelled(self) -> None:
         if self._cancelled.is_set():
@@ -375,6 +406,13 @@ class EngineSession:
         if not batches:
             return pa.table({name: [] for name in names}) if len(set(names)) == len(names) else pa.table({})
         return pa.Table.from_batches(batches).rename_columns(names)
+
+
+def _shown(prepared: Prepared) -> str:
+    """The statement for others to see: whole, or its kind alone if its text may hold a secret."""
+    if type(prepared.statement).__name__.startswith(_OPEN):
+        return prepared.text.strip()[:_MOST_SHOWN]
+    return _words(prepared.statement)
 
 
 def _typed(types: Sequence[SqlType], arguments: Sequence[str | None]) -> list[tuple[SqlType, str | None]]:

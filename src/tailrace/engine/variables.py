@@ -22,6 +22,7 @@ class Variable:
     read_only: bool = False
 
 
+_SWITCH = ("on", "off", "true", "false", "1", "0", "yes", "no")
 VARIABLES = (
     Variable(name="application_name", default="", reported="application_name"),
     Variable(name="bytea_output", default="hex", only=("hex",)),
@@ -32,19 +33,25 @@ VARIABLES = (
     Variable(name="datestyle", default="ISO, MDY", reported="DateStyle"),
     Variable(name="default_table_access_method", default="heap", read_only=True),
     Variable(name="default_transaction_isolation", default="strict serializable"),
-    Variable(name="default_transaction_read_only", default="off", only=("off", "false", "0")),
+    Variable(name="default_transaction_deferrable", default="off", only=_SWITCH),
+    Variable(name="default_transaction_read_only", default="off", only=_SWITCH),
     Variable(name="dialect", default="auto", only=("auto", "materialize", "flink")),
     Variable(name="extra_float_digits", default="1"),
     Variable(name="idle_in_transaction_session_timeout", default="0"),
     Variable(name="integer_datetimes", default="on", reported="integer_datetimes", read_only=True),
     Variable(name="intervalstyle", default="postgres", reported="IntervalStyle", only=("postgres",)),
     Variable(name="is_superuser", default="on", reported="is_superuser", read_only=True),
+    Variable(name="lc_collate", default="C", read_only=True),
+    Variable(name="lc_ctype", default="C", read_only=True),
+    Variable(name="lock_timeout", default="0"),  # nothing is ever waited for
+    Variable(name="max_connections", default="1000", read_only=True),
     Variable(name="max_index_keys", default="32", read_only=True),
     Variable(name="max_identifier_length", default="255", read_only=True),
     Variable(name="max_query_result_size", default="1GB"),
     Variable(name="mz_version", default=f"v{VERSION} (tailrace)", read_only=True),
     Variable(name="role", default="none"),
     Variable(name="search_path", default="public", reported="search_path"),
+    Variable(name="server_encoding", default="UTF8", read_only=True),
     Variable(name="server_version", default="9.5.0", reported="server_version", read_only=True),
     Variable(name="server_version_num", default="90500", read_only=True),
     Variable(
@@ -52,6 +59,7 @@ VARIABLES = (
     ),
     Variable(name="statement_timeout", default="0"),
     Variable(name="timezone", default="UTC", reported="TimeZone", only=("utc", "+00:00", "etc/utc")),
+    Variable(name="transaction_read_only", default="off", only=("off", "false", "0")),
     Variable(
         name="transaction_isolation",
         default="strict serializable",
@@ -115,6 +123,8 @@ class Variables:
             self._after.setdefault(variable.name, self._values[variable.name])
         else:
             self._after.pop(variable.name, None)
+        if variable.only == _SWITCH:
+            value = "on" if value.lower() in _SWITCH[::2] else "off"
         self._values[variable.name] = value
 
     def fix(self, name: str, value: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.engine.context import Arguments, Session
 from tailrace.sql.parser import Parser
+from tailrace.statements.contract import Result
 from tailrace.statements.set_variable import values
 
 STARTS = (("ALTER", "SYSTEM"),)
@@ -25,3 +27,13 @@ def parse(p: Parser) -> AlterSystem:
     variable = p.identifier("variable")
     p.keyword("=", "TO")
     return AlterSystem(variable=variable, values=values(p))
+
+
+def execute(statement: AlterSystem, session: Session, arguments: Arguments) -> Result:
+    """Flags of Materialize, which its scripts set: there are none here."""
+    if statement.variable is not None:
+        session.notice(
+            f'there is no system variable "{statement.variable}"',
+            hint="Settings of the server are flags of `tailrace serve`: docs/reference/settings.md.",
+        )
+    return Result(tag="ALTER SYSTEM")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tailrace.errors import NotSupported
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object, retain_history
@@ -14,6 +15,10 @@ from tailrace.statements.retain_history import AlterHistory
 from tailrace.types.core import SqlType
 
 STARTS = (("ALTER", "TABLE"),)
+_REFUSED = (
+    *(("DROP",), ("ALTER",), ("SET", "SCHEMA")),
+    *(("ADD", "CONSTRAINT"), ("ADD", "PRIMARY"), ("ADD", "UNIQUE"), ("ADD", "FOREIGN"), ("ADD", "CHECK")),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +49,14 @@ def parse(p: Parser) -> AlterTable:
         p.expect("TO")
         to = p.identifier("column name")
         return RenameColumn(table=target.name, column=column, to=to, if_exists=target.if_exists)
+    position = p.position
+    for words in _REFUSED:
+        if p.at(*words):
+            raise NotSupported(
+                f"ALTER TABLE ... {' '.join(words)} not supported",
+                hint="A table keeps the columns that it was made with: make another one, or a view with other columns.",
+                position=position,
+            )
     if p.accept("ADD"):
         p.accept("COLUMN")
         if_not_exists = p.if_not_exists()

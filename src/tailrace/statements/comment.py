@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA
 from tailrace.engine import clusters
 from tailrace.engine.context import Arguments, Session
-from tailrace.errors import SyntaxFailure, UnknownColumn
+from tailrace.engine.privileges import require_over, require_superuser
+from tailrace.engine.system.shows import role_key
+from tailrace.errors import SyntaxFailure, UnknownColumn, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -51,6 +54,9 @@ def execute(statement: Comment, session: Session, arguments: Arguments) -> Resul
         assert cluster is not None
         session.engine.storage.comment(cluster.key, 0, statement.text)
         return Result(tag="COMMENT")
+    if statement.kind in (ObjectKind.DATABASE, ObjectKind.SCHEMA, ObjectKind.ROLE):
+        session.engine.storage.comment(_key(statement, session), 0, statement.text)
+        return Result(tag="COMMENT")
     item = session.resolve(statement.object) if statement.kind is None else session.resolve(
         statement.object, str(statement.kind)
     )
@@ -62,3 +68,16 @@ def execute(statement: Comment, session: Session, arguments: Arguments) -> Resul
         place = names.index(statement.column) + 1
     session.engine.storage.comment(item.id, place, statement.text)
     return Result(tag="COMMENT")
+
+
+def _key(statement: Comment, session: Session) -> str:
+    """What a comment on something that is no item is kept under."""
+    name = statement.object.item
+    if statement.kind is ObjectKind.ROLE:
+        require_over(session, name, "comment on role")
+        return role_key(session.engine.role_store.get(name))
+    require_superuser(session, f"comment on {statement.kind}")
+    known = (DEFAULT_DATABASE,) if statement.kind is ObjectKind.DATABASE else (DEFAULT_SCHEMA,)
+    if name not in known:
+        raise UnknownObject(f"unknown {statement.kind} '{name}'", position=statement.object.position, sqlstate="42704")
+    return f"{statement.kind} {name}"

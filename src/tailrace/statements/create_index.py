@@ -5,11 +5,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tailrace.catalog.items import Item
+from tailrace.engine import indexes
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.sql.kinds import FOR_INTERVAL
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Option, Options, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines
+from tailrace.statements.contract import Result
 
 STARTS = (("CREATE", "INDEX"), ("CREATE", "DEFAULT", "INDEX"))
 
@@ -60,3 +65,11 @@ def parse(p: Parser) -> CreateIndex:
         options=options,
         if_not_exists=if_not_exists,
     )
+
+
+def define(statement: CreateIndex, session: Session, identity: Identity) -> Item:
+    return indexes.item(session, statement, identity)
+
+
+def execute(statement: CreateIndex, session: Session, arguments: Arguments) -> Result:
+    return indexes.create(session, statement)

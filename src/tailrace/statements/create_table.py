@@ -96,6 +96,12 @@ def parse(p: Parser) -> CreateTable | CreateTableFromSource | CreateFlinkTable:
     if create_flink_table.follows(p):
         p.rewind(mark)
         return create_flink_table.parse(p)
+    if p.at("AS"):
+        raise NotSupported(
+            "CREATE TABLE AS not yet supported",
+            hint="CREATE MATERIALIZED VIEW … AS keeps the result; or CREATE TABLE, then INSERT INTO … SELECT.",
+            position=p.position,
+        )
     p.rewind(before_name)
     name = p.new_name("table name")
     columns, keys = _body(p)

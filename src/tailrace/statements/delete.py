@@ -10,6 +10,7 @@ from tailrace.engine.context import Arguments, Session
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
+from tailrace.statements.insert import refuse_returning
 from tailrace.types.core import Schema, SqlType
 
 STARTS = (("DELETE",),)
@@ -30,7 +31,8 @@ def parse(p: Parser) -> Delete:
     table = p.name("table name")
     alias = p.identifier("alias") if p.accept("AS") or p.at_identifier() else None
     using = p.clause(("WHERE",)) if p.accept("USING") else None
-    where = p.rest_as_text("condition") if p.accept("WHERE") else None
+    where = p.clause(("RETURNING",), what="condition") if p.accept("WHERE") else None
+    refuse_returning(p)
     return Delete(table=table, alias=alias, using=using, where=where)
 
 

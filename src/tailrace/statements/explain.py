@@ -64,6 +64,7 @@ class ExplainTimestamp:
 
 Explain: TypeAlias = ExplainPlan | ExplainSchema | ExplainTimestamp
 _KINDS = ("MATERIALIZED VIEW", "VIEW", "INDEX")
+_OPTIONS = ("ANALYZE", "VERBOSE", "COSTS", "SETTINGS", "BUFFERS", "WAL", "TIMING", "SUMMARY", "FORMAT", "GENERIC_PLAN")
 
 
 def parse(p: Parser) -> Explain:
@@ -88,6 +89,14 @@ def _schema(p: Parser) -> ExplainSchema:
 
 
 def _plan(p: Parser) -> ExplainPlan:
+    position = p.position
+    if p.at("ANALYZE") or (p.at("(") and p.peek(1).word in _OPTIONS):
+        raise NotSupported(
+            "EXPLAIN ANALYZE and options of EXPLAIN in parentheses not supported",
+            hint="EXPLAIN PLAN AS JSON FOR … has the plan as JSON; mz_internal.mz_tick_costs what each object took.",
+            position=position,
+        )
+    p.accept("VERBOSE")
     stage, as_json = Stage.OPTIMIZED, False
     stages = [each for each in Stage if p.at(*each.value.split(), "PLAN")]
     if stages or p.at("PLAN"):

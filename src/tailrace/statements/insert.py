@@ -21,6 +21,7 @@ from tailrace.types.core import Schema, SqlType
 
 STARTS = (("INSERT",), ("EXECUTE", "INSERT"))
 _RETURNING = ("RETURNING",)
+_ON_CONFLICT = ("ON", "CONFLICT")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +51,14 @@ def parse(p: Parser) -> Insert:
     alias = _alias(p)
     columns_position = p.position
     columns = p.columns() if _at_columns(p) else ()
-    query = None if p.accept("DEFAULT", "VALUES") else p.query_text(_RETURNING)
+    query = None if p.accept("DEFAULT", "VALUES") else p.query_text(_RETURNING, _ON_CONFLICT)
+    if p.at(*_ON_CONFLICT):
+        raise NotSupported(
+            "INSERT ... ON CONFLICT not supported",
+            detail="Keys of tables are declared, not enforced: no row is ever in the way of another.",
+            hint="UPDATE or DELETE the old row first.",
+            position=p.position,
+        )
     return Insert(
         table=table,
         query=query,
@@ -59,6 +67,14 @@ def parse(p: Parser) -> Insert:
         returning=_returning(p),
         columns_position=columns_position,
     )
+
+
+def refuse_returning(p: Parser) -> None:
+    """In UPDATE and DELETE."""
+    if p.at(*_RETURNING):
+        raise NotSupported(
+            "RETURNING is for INSERT alone", hint="SELECT the rows before or after.", position=p.position
+        )
 
 
 def _returning(p: Parser) -> QueryText | None:

@@ -6,6 +6,7 @@ that `SHOW TABLES` and `SHOW timezone` find their own files.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Protocol, TypeAlias
 
 from tailrace.errors import SyntaxFailure
@@ -38,6 +39,7 @@ from tailrace.statements import (
     delete,
     discard,
     drop,
+    elsewhere,
     explain,
     grant,
     insert,
@@ -90,6 +92,7 @@ Statement: TypeAlias = (
     | delete.Delete
     | discard.Discard
     | drop.Drop
+    | elsewhere.Needless
     | explain.Explain
     | insert.Insert
     | grant.Change
@@ -158,6 +161,7 @@ MODULES: tuple[StatementModule, ...] = (
     delete,
     discard,
     drop,
+    elsewhere,
     explain,
     grant,
     insert,
@@ -209,5 +213,8 @@ def _unknown(p: Parser) -> SyntaxFailure:
         starts, depth = deeper, depth + 1
         p.advance()
     if depth == 0:
-        return p.expected("a keyword at the beginning of a statement")
+        failure = p.expected("a keyword at the beginning of a statement")
+        near = get_close_matches(p.token.word, {start[0] for start in starts}, 1)
+        failure.hint = f"Did you mean {near[0]}?" if near else None
+        return failure
     return p.expected(one_of(sorted({start[depth] for start in starts if len(start) > depth})))

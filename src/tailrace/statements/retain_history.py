@@ -5,13 +5,16 @@ Tables, sources, materialized views and indexes have it; sources have a TIMESTAM
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import NotSupported, UnknownObject
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import Given, Options, option_name, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
 from tailrace.statements.alter_object import AlterOwner, Rename, Target
+from tailrace.statements.contract import Result
 from tailrace.statements.create_source import RETAIN_HISTORY, TIMESTAMP_INTERVAL
 
 STARTS = (("ALTER", "SOURCE"), ("ALTER", "INDEX"))
@@ -50,3 +53,26 @@ def parse_change(p: Parser, target: Target) -> AlterHistory | None:
     return AlterHistory(
         kind=target.kind, name=target.name, change=change, reset=reset, if_exists=target.if_exists
     )
+
+
+def execute(statement: AlterHistory, session: Session, arguments: Arguments) -> Result:
+    """More is kept from now on; what was forgotten does not come back."""
+    tag = Result(tag=f"ALTER {statement.kind.upper()}")
+    try:
+        item = session.resolve(statement.name, str(statement.kind))
+    except UnknownObject:
+        if not statement.if_exists:
+            raise
+        session.notice(f'{statement.kind} "{statement.name}" does not exist, skipping')
+        return tag
+    if not hasattr(item.statement, "retain_history"):
+        raise NotSupported(f"RETAIN HISTORY of {item.kind} {item.name.item} not yet supported")
+    if statement.change.has(TIMESTAMP_INTERVAL):
+        session.notice("TIMESTAMP INTERVAL has no effect: all sources share the ticks of their cluster")
+    reset = (given.option for given in statement.reset.given)
+    options = item.statement.options.updated(statement.change).without(reset)
+    changed = replace(item.statement, options=options, retain_history=options.get(RETAIN_HISTORY))
+    engine = session.engine
+    engine.swap(replace(item, statement=changed, create_sql=changed.create_sql(session.printer())))
+    engine.loop.do(lambda: engine.running.retain(engine.catalog.items[item.id]))
+    return tag

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tailrace.catalog.roles import Role
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_over, require_superuser
+from tailrace.errors import NotSupported
 from tailrace.secret import Secret
 from tailrace.sql.names import ObjectKind
 from tailrace.sql.parser import Parser
@@ -58,6 +59,12 @@ def parse(p: Parser) -> CreateRole | AlterRole | Rename | AlterOwner:
             given = replace(given, flags={"login": True, **given.flags})
         return CreateRole(name=name, attributes=given, if_not_exists=if_not_exists)
     target = alter_object.target(p, ObjectKind.ROLE)
+    if p.at("SET") or p.at("RESET"):
+        raise NotSupported(
+            "ALTER ROLE ... SET not yet supported",
+            hint="A client can bring settings along: options=--cluster=name in its connection string.",
+            position=p.position,
+        )
     change = alter_object.common(p, target)
     return change or AlterRole(name=target.name.item, attributes=_attributes(p, required=True))
 

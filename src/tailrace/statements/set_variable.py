@@ -45,12 +45,9 @@ def parse(p: Parser) -> SetVariable:
     local = _scope(p)
     position = p.position
     aliased = any(p.at(*words) for words in _ALIASES)
-    if p.at("CHARACTERISTICS", "AS", "TRANSACTION"):
-        p.expect("CHARACTERISTICS", "AS")
-    if p.at("TRANSACTION"):
-        p.expect("TRANSACTION", "ISOLATION", "LEVEL")
-        level = isolation_level(p)
-        return SetVariable(variable="transaction_isolation", values=(level,), local=local, position=position)
+    to_come = p.accept("CHARACTERISTICS", "AS")
+    if to_come or p.at("TRANSACTION"):
+        return _transaction(p, local, to_come)
     if p.at("AUTHORIZATION"):
         return _authorization(p)
     name = variable(p)
@@ -58,6 +55,19 @@ def parse(p: Parser) -> SetVariable:
         raise p.expected('"=" or TO')
     given = values(p) if name != "role" else _role(p)
     return SetVariable(variable=name, values=given, local=local, position=position)
+
+
+def _transaction(p: Parser, local: bool, to_come: bool) -> SetVariable:
+    """`TRANSACTION ISOLATION LEVEL …`, or `TRANSACTION READ ONLY | READ WRITE`: of this one, or of all to come."""
+    position = p.position
+    p.expect("TRANSACTION")
+    if p.accept("ISOLATION", "LEVEL"):
+        level = isolation_level(p)
+        return SetVariable(variable="transaction_isolation", values=(level,), local=local, position=position)
+    p.expect("READ")
+    value = "on" if p.keyword("ONLY", "WRITE") == "ONLY" else "off"
+    name = "default_transaction_read_only" if to_come else "transaction_read_only"
+    return SetVariable(variable=name, values=(value,), local=local, position=position)
 
 
 def _role(p: Parser) -> tuple[str, ...] | None:
@@ -100,7 +110,7 @@ def variable(p: Parser) -> str:
 
 def values(p: Parser) -> tuple[str, ...] | None:
     """`value,…`, or None for DEFAULT."""
-    return None if p.accept("DEFAULT") else p.several(lambda: _value(p))
+    return None if p.accept("DEFAULT") or p.accept("LOCAL") else p.several(lambda: _value(p))
 
 
 def _value(p: Parser) -> str:
@@ -123,6 +133,12 @@ def execute(statement: SetVariable, session: Session, arguments: Arguments) -> R
         flink_settings.put(session, statement.variable, ", ".join(statement.values or ()))
     elif statement.local and (session.transaction is None or session.transaction.is_implicit):
         session.notice("SET LOCAL can only be used in transaction blocks", sqlstate="25P01", severity="WARNING")
+    elif statement.variable == "transaction_read_only" and statement.values == ("on",):
+        if session.transaction is None or session.transaction.is_implicit:
+            message = "SET TRANSACTION can only be used in transaction blocks"
+            session.notice(message, sqlstate="25P01", severity="WARNING")
+        else:
+            session.transaction.admit("read")
     elif statement.values is None:
         session.reset_variable(statement.variable)
     else:

@@ -14,7 +14,8 @@ from tailrace.types.core import Schema, SqlType
 
 KINDS = (
     *("CLUSTERS", "CLUSTER REPLICAS", "CONNECTIONS", "DATABASES", "INDEXES", "MATERIALIZED VIEWS", "OBJECTS"),
-    *("PRIVILEGES", "ROLES", "SCHEMAS", "SECRETS", "SINKS", "SOURCES", "TABLES", "TYPES", "VIEWS"),
+    *("DEFAULT PRIVILEGES", "PRIVILEGES", "ROLE MEMBERSHIP", "ROLES", "SCHEMAS", "SECRETS", "SINKS", "SOURCES"),
+    *("TABLES", "TYPES", "VIEWS"),
 )
 STARTS = tuple(("SHOW", *kind.split()) for kind in KINDS)
 

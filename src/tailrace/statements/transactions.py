@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.transaction import NoTransaction, Transaction
+from tailrace.errors import NotSupported
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 from tailrace.statements.set_variable import isolation_level
@@ -20,7 +21,7 @@ STARTS = (
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Begin:
     isolation_level: str | None = None
-    read_only: bool = False
+    read_only: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,18 +65,24 @@ def parse(p: Parser) -> TransactionStatement:
     if verb == "ROLLBACK" and p.accept("TO"):
         p.accept("SAVEPOINT")
         return Rollback(savepoint=p.identifier("savepoint name"))
+    position = p.position
+    if p.accept("AND", "CHAIN"):
+        raise NotSupported("AND CHAIN not supported", hint="BEGIN another transaction.", position=position)
     p.accept("AND", "NO", "CHAIN")
     return Commit() if verb in ("COMMIT", "END") else Rollback()
 
 
 def _modes(p: Parser) -> Begin:
-    level, read_only = None, False
+    level: str | None = None
+    read_only: bool | None = None
     while not p.at_end():
         if p.accept("ISOLATION", "LEVEL"):
             level = isolation_level(p)
         elif p.accept("READ", "ONLY"):
             read_only = True
-        elif not p.accept("READ", "WRITE"):
+        elif p.accept("READ", "WRITE"):
+            read_only = False
+        elif not p.accept("NOT", "DEFERRABLE") and not p.accept("DEFERRABLE"):
             raise p.expected("one of ISOLATION or READ")
         p.accept(",")
     return Begin(isolation_level=level, read_only=read_only)
@@ -105,7 +112,8 @@ def _begin(statement: Begin, session: Session) -> None:
         return
     session.transaction = Transaction(session.engine)
     session.variables.begin()
-    if statement.read_only:
+    default = session.variables.get("default_transaction_read_only") == "on"
+    if default if statement.read_only is None else statement.read_only:
         session.transaction.admit("read")
 
 

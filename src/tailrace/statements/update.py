@@ -10,6 +10,7 @@ from tailrace.engine.context import Arguments, Session
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
+from tailrace.statements.insert import refuse_returning
 from tailrace.types.core import Schema, SqlType
 
 STARTS = (("UPDATE",),)
@@ -38,7 +39,8 @@ def parse(p: Parser) -> Update:
         alias = p.identifier("alias")
     p.expect("SET")
     assignments = p.several(lambda: _assignment(p))
-    where = p.rest_as_text("condition") if p.accept("WHERE") else None
+    where = p.clause(("RETURNING",), what="condition") if p.accept("WHERE") else None
+    refuse_returning(p)
     return Update(table=table, assignments=assignments, alias=alias, where=where)
 
 

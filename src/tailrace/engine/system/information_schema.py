@@ -126,6 +126,11 @@ TABLES: tuple[SystemTable, ...] = (
         " form_of_use text, default_collate_catalog text",
         lambda _: [(None, None, "UTF8", "UCS", "UTF8", DEFAULT_DATABASE)],
     ),
+    empty(
+        "information_schema.parameters",
+        "specific_catalog text, specific_schema text, specific_name text, ordinal_position integer, "
+        "parameter_mode text?, parameter_name text?, data_type text?",
+    ),
     empty("information_schema.sequences", "sequence_catalog text, sequence_schema text, sequence_name text"),
     table(
         "information_schema.applicable_roles",

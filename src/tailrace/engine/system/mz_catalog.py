@@ -137,6 +137,26 @@ def _indexes(session: EngineSession) -> Rows:
         yield (*names, item.create_sql, redacted(session, item))
 
 
+def index_keys(index: Item, relation: Item) -> list[tuple[int | None, str]]:
+    """Place, from 1, and text of each; the place is None if it is no column.  A default index is on the key."""
+    names = [column.name for column in relation.schema or ()]
+    keys = index.statement.keys
+    if keys is None:
+        least = min(relation.keys, key=lambda key: (len(key), sorted(key)), default=frozenset(range(len(names))))
+        return [(place + 1, names[place]) for place in sorted(least)]
+    return [(names.index(key.text) + 1 if key.text in names else None, key.text) for key in keys]
+
+
+def _index_columns(session: EngineSession) -> Rows:
+    items = session.engine.catalog.items
+    for item in session.engine.catalog.of_kind("index"):
+        for on in sorted(item.depends_on & items.keys()):
+            schema = items[on].schema or ()
+            for number, (place, text) in enumerate(index_keys(item, items[on]), start=1):
+                nullable = place is None or schema[place - 1].nullable
+                yield item.id, number, place, text if place is None else None, nullable
+
+
 def _connections(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("connection"):
         yield (
@@ -333,9 +353,10 @@ TABLES: tuple[SystemTable, ...] = (
         f"id text, oid oid, name text, on_id text, cluster_id text, owner_id text, {_SQL}",
         _indexes,
     ),
-    empty(
+    table(
         "mz_catalog.mz_index_columns",
         "index_id text, index_position bigint, on_position bigint?, on_expression text?, nullable boolean",
+        _index_columns,
     ),
     table("mz_catalog.mz_connections", f"{_OBJECT}, type text, {_OWNER}, {_SQL}", _connections),
     table(

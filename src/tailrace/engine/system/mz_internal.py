@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import DEFAULT_DATABASE, Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
-from tailrace.engine.system.identity import DATABASE_ID, schema_id
+from tailrace.engine.system.identity import DATABASE_ID, SCHEMAS, schema_id
 from tailrace.engine.system.mz_catalog import (
     OBJECTS,
     cluster_id,
@@ -149,9 +149,15 @@ def _names(session: EngineSession) -> Rows:
 
 def _comments(session: EngineSession) -> Rows:
     items = session.engine.catalog.items
+    others = {cluster.key: (cluster.id, "cluster") for cluster in session.engine.clusters.all()}
+    others |= {f"role {role.id}": (role.id, "role") for role in session.engine.roles}
+    others |= {f"schema {name}": (id, "schema") for name, (id, _) in SCHEMAS.items()}
+    others |= {f"database {DEFAULT_DATABASE}": (DATABASE_ID, "database")}
     for (id, place), comment in sorted(session.engine.storage.comments().items()):
         if id in items:
             yield id, items[id].kind.replace(" ", "-"), place or None, comment
+        elif id in others:
+            yield *others[id], None, comment
 
 
 def _frontiers(session: EngineSession) -> Rows:

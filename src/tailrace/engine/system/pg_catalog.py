@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import DEFAULT_DATABASE, Item
+from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
+from tailrace.catalog.roles import DATABASE, SCHEMA
+from tailrace.engine.system.acl import acl
 from tailrace.engine.system.contract import Rows, SystemTable, table
 from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, item_oid, schema_oid
 from tailrace.engine.system.mz_catalog import definition, function_rows, owner_id, pg_oid
+from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.type_rows import BASE_TYPES
 from tailrace.sql.keywords import KEYWORDS, RESERVED
 from tailrace.types.core import ArrayOf, ListOf, SqlType
@@ -25,6 +28,7 @@ CLASS_OIDS |= {"pg_namespace": 2615, "pg_authid": 1260, "pg_attrdef": 2604, "pg_
 """Clients compare `classoid` with `'pg_class'::regclass`; these are PostgreSQL's numbers."""
 
 _ARRAY_IN, _OTHER_IN = 750, 46
+_TABLESPACE, _BTREE = 1663, 403
 
 
 def _keywords() -> Rows:
@@ -48,16 +52,26 @@ def relations(session: EngineSession) -> Iterator[Item]:
     return session.engine.catalog.of_kind(*RELKINDS)
 
 
+def _namespaces(session: EngineSession) -> Rows:
+    for name, (_, oid) in SCHEMAS.items():
+        yield oid, name, owner_oid(session), acl(session, SCHEMA, SCHEMA) if name == DEFAULT_SCHEMA else None
+
+
+def _databases(session: EngineSession) -> Rows:
+    granted = acl(session, DATABASE, DATABASE)
+    names = (DATABASE_OID, DEFAULT_DATABASE, owner_oid(session), 6, "c", False, True, -1, "C", "C", _TABLESPACE)
+    return [(*names, None, granted)]
+
+
 def _class(session: EngineSession) -> Rows:
     owners = {role.id: role.oid for role in session.engine.roles}
-    indexed = {id for item in session.engine.catalog.of_kind("index") for id in item.depends_on}
     for item in relations(session):
         kind, owner = RELKINDS[item.kind], owners.get(owner_id(session, item), 0)
-        columns = len(item.schema or ())
+        columns, method = len(item.schema or ()), _BTREE if item.kind == "index" else 0
         yield (
-            *(class_oid(item), item.name.item, schema_oid(item), 0, 0, owner, 0, 0, class_oid(item), 0),
-            *(0, -1.0, 0, item.id in indexed, False, "p", kind, columns, 0, False, False, False),
-            *(False, False, True, "d", False, False, None, None, None),
+            *(class_oid(item), item.name.item, schema_oid(item), 0, 0, owner, method, 0, class_oid(item), 0),
+            *(0, -1.0, 0, False, False, "p", kind, columns, 0, False, False, False),
+            *(False, False, True, "d", False, False, acl(session, item.id, item.kind), None, None),
         )
 
 
@@ -125,6 +139,30 @@ def _users(session: EngineSession) -> Rows:
             yield role.name, role.oid, role.superuser, role.superuser, False, False, "********", None, None
 
 
+def _memberships(session: EngineSession) -> Rows:
+    oids = {role.id: role.oid for role in session.engine.roles}
+    inherits = {role.id: role.inherit for role in session.engine.roles}
+    for number, (group, member) in enumerate(session.engine.role_store.members(), start=1):
+        yield number, oids[group], oids[member], owner_oid(session), False, inherits[member], True
+
+
+def _activity(session: EngineSession) -> Rows:
+    """What others run is theirs and the superusers' to see."""
+    following = {connected.session for _, connected in session.engine.sessions.following()}
+    for connected in session.engine.sessions.open():
+        other = connected.session
+        role = session.engine.role_store.find(other.login)
+        is_active = other is session or other in following or other.is_busy
+        state = "active" if is_active else "idle" if other.transaction is None else "idle in transaction"
+        is_mine = session.role.superuser or other.login in (session.login, session.user)
+        query, began = (other.shown, moment(other.asked_at)) if is_mine else ("<insufficient privilege>", None)
+        yield (
+            *(DATABASE_OID, DEFAULT_DATABASE, other.pid, None, None if role is None else role.oid, other.login),
+            *(other.variables.get("application_name"), connected.address, None, None, moment(connected.since), None),
+            *(began, began, None, None, state, None, None, query, "client backend"),
+        )
+
+
 def _copying(session: EngineSession) -> Rows:
     """COPY … TO a bucket.  How much there will be, and how many rows there are by now, is known at its end alone."""
     for connected in session.engine.sessions.open():
@@ -138,19 +176,24 @@ def _settings(session: EngineSession) -> Rows:
         yield name, value, None, "Settings", "", None, "user", "string", "session", None, None, None, value, value
 
 
+def _owner(session: EngineSession, item: Item) -> str:
+    id = owner_id(session, item)
+    return next((role.name for role in session.engine.roles if role.id == id), id)
+
+
 def _tables(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("table", "source", "system table"):
-        yield item.name.schema, item.name.item, "materialize", None, False, False, False, False
+        yield item.name.schema, item.name.item, _owner(session, item), None, False, False, False, False
 
 
 def _views(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("view"):
-        yield item.name.schema, item.name.item, "materialize", definition(item)
+        yield item.name.schema, item.name.item, _owner(session, item), definition(item)
 
 
 def _matviews(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("materialized view"):
-        yield item.name.schema, item.name.item, "materialize", None, False, True, definition(item)
+        yield item.name.schema, item.name.item, _owner(session, item), None, False, True, definition(item)
 
 
 def _indexes(session: EngineSession) -> Rows:
@@ -158,16 +201,6 @@ def _indexes(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("index"):
         for on in item.depends_on & items.keys():
             yield item.name.schema, items[on].name.item, item.name.item, None, item.create_sql
-
-
-def _index(session: EngineSession) -> Rows:
-    items = session.engine.catalog.items
-    for item in session.engine.catalog.of_kind("index"):
-        for on in sorted(item.depends_on & items.keys()):
-            yield (
-                *(item_oid(item), class_oid(items[on]), 0, 0, False, False, False, True, False, True, False, True),
-                *(True, False, [], [], [], [], None, None),
-            )
 
 
 _ROLE_COLUMNS = (
@@ -187,7 +220,7 @@ TABLES: tuple[SystemTable, ...] = (
     table(
         "pg_catalog.pg_namespace",
         "oid oid, nspname text, nspowner oid, nspacl text[]?",
-        lambda session: [(oid, name, owner_oid(session), None) for name, (_, oid) in SCHEMAS.items()],
+        _namespaces,
     ),
     table(
         "pg_catalog.pg_class",
@@ -210,21 +243,11 @@ TABLES: tuple[SystemTable, ...] = (
     ),
     table("pg_catalog.pg_type", _TYPE_COLUMNS, _types),
     table(
-        "pg_catalog.pg_index",
-        "indexrelid oid, indrelid oid, indnatts smallint, indnkeyatts smallint, indisunique boolean,"
-        " indisprimary boolean, indisexclusion boolean, indimmediate boolean, indisclustered boolean,"
-        " indisvalid boolean, indcheckxmin boolean, indisready boolean, indislive boolean, indisreplident boolean,"
-        " indkey smallint[], indcollation oid[], indclass oid[], indoption smallint[], indexprs text?, indpred text?",
-        _index,
-    ),
-    table(
         "pg_catalog.pg_database",
         "oid oid, datname text, datdba oid, encoding integer, datlocprovider text, datistemplate boolean,"
         " datallowconn boolean, datconnlimit integer, datcollate text, datctype text, dattablespace oid,"
         " daticulocale text?, datacl text[]?",
-        lambda session: [
-            (DATABASE_OID, DEFAULT_DATABASE, owner_oid(session), 6, "c", False, True, -1, "C", "C", 0, None, None)
-        ],
+        _databases,
     ),
     table(
         "pg_catalog.pg_proc",
@@ -247,6 +270,20 @@ TABLES: tuple[SystemTable, ...] = (
         _settings,
     ),
     table("pg_catalog.pg_roles", _ROLE_COLUMNS, _roles),
+    table(
+        "pg_catalog.pg_auth_members",
+        "oid oid, roleid oid, member oid, grantor oid, admin_option boolean, inherit_option boolean,"
+        " set_option boolean",
+        _memberships,
+    ),
+    table(
+        "pg_catalog.pg_stat_activity",
+        "datid oid, datname text, pid integer, leader_pid integer?, usesysid oid?, usename text, application_name text,"
+        " client_addr text, client_hostname text?, client_port integer?, backend_start timestamptz,"
+        " xact_start timestamptz?, query_start timestamptz?, state_change timestamptz?, wait_event_type text?,"
+        " wait_event text?, state text, backend_xid bigint?, backend_xmin bigint?, query text, backend_type text",
+        _activity,
+    ),
     table("pg_catalog.pg_authid", _ROLE_COLUMNS, _roles),
     table(
         "pg_catalog.pg_user",
@@ -287,9 +324,14 @@ TABLES: tuple[SystemTable, ...] = (
         lambda session: [(12, "internal", owner_oid(session), False, False)],
     ),
     table(
+        "pg_catalog.pg_am",
+        "oid oid, amname text, amhandler oid, amtype text, amcanorder boolean",
+        lambda _: [(_BTREE, "btree", 0, "i", True)],
+    ),
+    table(
         "pg_catalog.pg_tablespace",
         "oid oid, spcname text, spcowner oid, spcacl text[]?, spcoptions text[]?",
-        lambda session: [(1663, "pg_default", owner_oid(session), None, None)],
+        lambda session: [(_TABLESPACE, "pg_default", owner_oid(session), None, None)],
     ),
     table(
         "pg_catalog.pg_stat_progress_copy",

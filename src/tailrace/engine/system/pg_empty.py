@@ -7,6 +7,14 @@ from tailrace.engine.system.contract import SystemTable, empty
 TABLES: tuple[SystemTable, ...] = (
     empty("pg_catalog.pg_attrdef", "oid oid, adrelid oid, adnum smallint, adbin text, adsrc text"),
     empty("pg_catalog.pg_shdescription", "objoid oid, classoid oid, description text"),
+    # Its vectors have a type of their own, which we do not; what indexes there are, pg_indexes and mz_indexes say.
+    empty(
+        "pg_catalog.pg_index",
+        "indexrelid oid, indrelid oid, indnatts smallint, indnkeyatts smallint, indisunique boolean,"
+        " indisprimary boolean, indisexclusion boolean, indimmediate boolean, indisclustered boolean,"
+        " indisvalid boolean, indcheckxmin boolean, indisready boolean, indislive boolean, indisreplident boolean,"
+        " indkey smallint[], indcollation oid[], indclass oid[], indoption smallint[], indexprs text?, indpred text?",
+    ),
     empty(
         "pg_catalog.pg_constraint",
         "oid oid, conname text, connamespace oid, contype text, condeferrable boolean, condeferred boolean, "
@@ -15,18 +23,12 @@ TABLES: tuple[SystemTable, ...] = (
         "connoinherit boolean, conkey smallint[]?, confkey smallint[]?, conpfeqop oid[]?, conppeqop oid[]?, "
         "conffeqop oid[]?, confdelsetcols smallint[]?, conexclop oid[]?, conbin text?",
     ),
-    empty(
-        "pg_catalog.pg_auth_members",
-        "oid oid, roleid oid, member oid, grantor oid, admin_option boolean, inherit_option boolean, "
-        "set_option boolean",
-    ),
     empty("pg_catalog.pg_enum", "oid oid, enumtypid oid, enumsortorder real, enumlabel text"),
     empty(
         "pg_catalog.pg_range",
         "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, rngcanonical oid, "
         "rngsubdiff oid",
     ),
-    empty("pg_catalog.pg_am", "oid oid, amname text, amhandler oid, amtype text, amcanorder boolean"),
     empty(
         "pg_catalog.pg_depend",
         "classid oid, objid oid, objsubid integer, refclassid oid, refobjid oid, refobjsubid integer, "
@@ -114,10 +116,13 @@ TABLES: tuple[SystemTable, ...] = (
         "pg_catalog.pg_prepared_xacts",
         "transaction bigint, gid text, prepared timestamptz, owner text, database text",
     ),
+    empty("pg_catalog.pg_available_extensions", "name text, default_version text, comment text"),
+    empty("pg_catalog.pg_largeobject_metadata", "oid oid, lomowner oid, lomacl text[]?"),
     empty(
-        "pg_catalog.pg_stat_activity",
-        "datid oid?, datname text?, pid integer, usename text?, application_name text, client_addr text?, "
-        "state text?, query text",
+        "pg_catalog.pg_stat_user_tables",
+        "relid oid, schemaname text, relname text, seq_scan bigint, idx_scan bigint?, n_tup_ins bigint, "
+        "n_tup_upd bigint, n_tup_del bigint, n_live_tup bigint, n_dead_tup bigint, last_vacuum timestamptz?, "
+        "last_autovacuum timestamptz?, last_analyze timestamptz?, last_autoanalyze timestamptz?",
     ),
     empty("pg_catalog.pg_user_mappings", "umid oid, srvid oid, srvname text, umuser oid, usename text"),
     empty("pg_catalog.pg_ts_config", "oid oid, cfgname text, cfgnamespace oid, cfgowner oid, cfgparser oid"),

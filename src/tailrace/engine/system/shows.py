@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
-from tailrace.catalog.roles import CLUSTER, DATABASE, SCHEMA, SYSTEM
+from tailrace.catalog.items import DEFAULT_CLUSTER, DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
+from tailrace.catalog.roles import CLUSTER, DATABASE, SCHEMA, SYSTEM, Role
 from tailrace.engine.system.contract import Rows, SystemTable
 from tailrace.engine.system.identity import SCHEMAS
-from tailrace.engine.system.mz_catalog import connection_type, sink_type, source_type
+from tailrace.engine.system.mz_catalog import connection_type, index_keys, sink_type, source_type
 from tailrace.types.core import BOOLEAN, TEXT, Column, Schema
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _EXTRA: dict[str, tuple[str, ...]] = {
     "sinks": ("type", "cluster"),
     "connections": ("type",),
     "materialized views": ("cluster",),
+    "indexes": ("on", "cluster", "key"),
     "objects": ("type",),
     "clusters": ("replicas", "activity"),
     "cluster replicas": ("replica", "size", "ready"),
@@ -42,7 +43,12 @@ _FIXED: dict[str, tuple[str, ...]] = {
     "schemas": tuple(SCHEMAS),
 }
 _PRIVILEGES = ("grantor", "grantee", "database", "schema", "name", "object_type", "privilege_type")
-SHOWN = (*_KINDS, *_FIXED, "roles", "clusters", "cluster replicas", "privileges")
+_OTHER = {
+    "privileges": _PRIVILEGES,
+    "default privileges": ("object_owner", "database", "schema", "object_type", "grantee", "privilege_type"),
+    "role membership": ("role", "member", "grantor"),
+}
+SHOWN = (*_KINDS, *_FIXED, "roles", "clusters", "cluster replicas", *_OTHER)
 """The kinds that can be shown."""
 
 
@@ -51,8 +57,8 @@ def relation_of(kind: str) -> str:
 
 
 def columns_of(kind: str) -> Schema:
-    if kind == "privileges":
-        return tuple(Column(name, TEXT) for name in _PRIVILEGES)
+    if kind in _OTHER:
+        return tuple(Column(name, TEXT) for name in _OTHER[kind])
     first = "cluster" if kind == "cluster replicas" else "name"
     names = (first, *_EXTRA.get(kind, ()), "comment")
     return tuple(Column(name, BOOLEAN if name == "ready" else TEXT) for name in names)
@@ -77,15 +83,27 @@ class Where:
 def rows_of_kind(session: EngineSession, kind: str, where: Where | None = None) -> list[tuple[str | bool | None, ...]]:
     if kind in ("clusters", "cluster replicas"):
         return list(_replicas(session) if kind == "cluster replicas" else _clusters(session))
-    if kind == "privileges":
-        return list(_privileges(session))
-    if kind == "roles":
-        return [(role.name, "") for role in session.engine.roles]
-    if kind in _FIXED:
-        return [(name, "") for name in _FIXED[kind]]
+    if kind in _OTHER:
+        # What is made later is for its owner alone, until somebody grants it.
+        return list({"privileges": _privileges, "role membership": _membership}.get(kind, lambda _: ())(session))
     comments = session.engine.storage.comments()
+    if kind == "roles":
+        return [(role.name, comments.get((role_key(role), 0), "")) for role in session.engine.roles]
+    if kind in _FIXED:
+        return [(name, comments.get((f"{kind[:-1]} {name}", 0), "")) for name in _FIXED[kind]]
     wanted = [item for item in session.engine.catalog.of_kind(*_KINDS[kind]) if where is None or where.holds(item)]
-    return [_row(item, kind, comments.get((item.id, 0), "")) for item in wanted]
+    return [_row(session, item, kind, comments.get((item.id, 0), "")) for item in wanted]
+
+
+def role_key(role: Role) -> str:
+    """What its comment is kept under; of a database or schema it is the kind and the name."""
+    return f"role {role.id}"
+
+
+def _membership(session: EngineSession) -> Iterator[tuple[str, ...]]:
+    names = {role.id: role.name for role in session.engine.roles}
+    for group, member in session.engine.role_store.members():
+        yield names[group], names[member], "mz_system"
 
 
 def _clusters(session: EngineSession) -> Iterator[tuple[str, ...]]:
@@ -124,9 +142,16 @@ def _full_name(item: Item) -> tuple[str, str, str]:
     return item.name.database, item.name.schema, item.name.item
 
 
-def _row(item: Item, kind: str, comment: str) -> tuple[str | None, ...]:
+def _row(session: EngineSession, item: Item, kind: str, comment: str) -> tuple[str | None, ...]:
     extra = {"type": _type(item, kind), "cluster": item.cluster}
+    if kind == "indexes":
+        extra = {"on": item.statement.relation.item, "cluster": DEFAULT_CLUSTER, "key": _key(session, item)}
     return (item.name.item, *(extra[name] for name in _EXTRA.get(kind, ())), comment)
+
+
+def _key(session: EngineSession, item: Item) -> str:
+    [on] = item.depends_on
+    return "{" + ",".join(text for _, text in index_keys(item, session.engine.catalog.items[on])) + "}"
 
 
 def _type(item: Item, kind: str) -> str:

@@ -33,9 +33,6 @@ _CONSTANTS = {
     "pg_get_constraintdef": ("oid", "oid, boolean"),
     "pg_get_ruledef": ("oid", "oid, boolean"),
     "pg_get_triggerdef": ("oid", "oid, boolean"),
-    "pg_get_function_result": ("oid",),
-    "pg_get_function_arguments": ("oid",),
-    "pg_get_function_identity_arguments": ("oid",),
     "pg_get_functiondef": ("oid",),
     "pg_get_partkeydef": ("oid",),
     "pg_get_serial_sequence": ("text, text",),
@@ -45,7 +42,7 @@ _CONSTANTS = {
 }
 """Always NULL: there are no such things here."""
 
-RELATIONS = ("pg_get_keywords",)
+RELATIONS = ("pg_available_extensions", "pg_get_keywords")
 """Functions without arguments whose rows are those of a system relation of the same name."""
 
 NULLS = tuple(f"{name}({arguments})" for name, overloads in _CONSTANTS.items() for arguments in overloads)
@@ -56,8 +53,13 @@ FUNCTIONS = (
     *(_asked(f"{signature} -> text") for signature in NULLS),
     *(
         _asked(f"pg_{kind}_is_visible(oid) -> boolean")
-        for kind in ("table", "type", "function", "operator", "opclass", "collation", "conversion", "ts_config")
+        for kind in ("table", "type", "function", "operator", "opclass", "collation", "conversion")
     ),
+    *(_asked(f"pg_ts_{kind}_is_visible(oid) -> boolean") for kind in ("config", "dict", "parser", "template")),
+    _asked("pg_get_function_result(oid) -> text"),
+    _asked("pg_get_function_arguments(oid) -> text"),
+    _asked("pg_get_function_identity_arguments(oid) -> text"),
+    _asked("pg_sleep(double precision) -> text"),
     _asked("pg_get_userbyid(oid) -> text"),
     _asked("pg_encoding_to_char(integer) -> text"),
     _asked("pg_char_to_encoding(text) -> integer"),
@@ -86,9 +88,11 @@ FUNCTIONS = (
     _asked("pg_postmaster_start_time() -> timestamptz"),
     _asked("pg_conf_load_time() -> timestamptz"),
     _asked("pg_my_temp_schema() -> oid"),
-    _asked("pg_relation_size(oid) -> bigint"),
-    _asked("pg_total_relation_size(oid) -> bigint"),
-    _asked("pg_table_size(oid) -> bigint"),
+    *(
+        _asked(f"pg_{kind}_size({of}) -> bigint")
+        for kind in ("relation", "total_relation", "table", "indexes")
+        for of in ("oid", "text")
+    ),
     _asked("pg_database_size(text) -> bigint"),
     _asked("pg_size_pretty(bigint) -> text"),
     _asked("pg_relation_is_publishable(oid) -> boolean"),

@@ -237,6 +237,12 @@ def _tail(cursor: Cursor, query: exp.Expr) -> None:
             cursor.take_one_of("row", "rows")
         elif cursor.take_word("fetch"):
             query.set("limit", located(_fetch(cursor), token))
+        elif cursor.is_word("for") and cursor.ahead(1).text.lower() in ("update", "share", "no", "key"):
+            raise NotSupported(
+                "SELECT ... FOR UPDATE and FOR SHARE not supported",
+                hint="A read sees one tick and a write is a tick of its own: there is nothing to lock.",
+                position=token.position,
+            )
         else:
             return
 

@@ -1,0 +1,114 @@
+"""What people and tools type beside queries: maintenance, settings of transactions, comments, and what is refused."""
+
+from __future__ import annotations
+
+import time
+
+import psycopg
+import pytest
+
+from tailrace.engine.engine import Engine
+from tailrace.server.listener import Server
+
+
+def dsn(server: Server) -> str:
+    return f"host=127.0.0.1 port={server.port} user=materialize dbname=materialize"
+
+
+def test_what_is_of_no_use_here_is_taken_and_said(server: Server) -> None:
+    heard: list[str] = []
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        connection.add_notice_handler(lambda notice: heard.append(str(notice.message_primary)))
+        connection.execute("CREATE TABLE indexed (k int, v text)")
+        for statement in ("VACUUM ANALYZE indexed", "CREATE INDEX ON indexed (k, lower(v))", "ALTER SYSTEM SET a = b"):
+            connection.execute(statement.encode())
+        assert heard == [
+            "VACUUM does nothing: state is compacted by itself",
+            'index "indexed_k_expr_idx" is kept in the catalog and has no effect',
+            'there is no system variable "a"',
+        ]
+        shown = connection.execute("SHOW INDEXES ON indexed").fetchall()
+        assert shown == [("indexed_k_expr_idx", "indexed", "quickstart", "{k,lower(v)}", "")]
+        connection.execute("ALTER TABLE indexed RENAME TO renamed")
+        connection.execute("DROP TABLE renamed")
+        assert connection.execute("SHOW INDEXES").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("TRUNCATE t", "DELETE FROM"),
+        ("SELECT 1 FOR UPDATE", "nothing to lock"),
+        ("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING", "UPDATE or DELETE"),
+        ("DELETE FROM t WHERE true RETURNING *", "SELECT"),
+        ("EXPLAIN (ANALYZE) SELECT 1", "AS JSON"),
+        ("CREATE TABLE t AS SELECT 1", "MATERIALIZED VIEW"),
+        ("CREATE SCHEMA s", "public"),
+        ("ALTER ROLE materialize SET cluster = a", "options="),
+        ("ALTER TABLE t DROP COLUMN a", "view"),
+    ],
+)
+def test_what_is_not_there_is_refused_by_name(server: Server, statement: str, hint: str) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.FeatureNotSupported) as refused:
+            connection.execute(statement.encode())
+        assert hint in str(refused.value.diag.message_hint)
+        assert refused.value.diag.statement_position is not None
+
+
+def test_settings_of_a_transaction_end_with_it(server: Server) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        connection.execute("SET statement_timeout = '1min'")
+        for end, after in (("ROLLBACK", "1min"), ("COMMIT", "3min")):
+            connection.execute("BEGIN")
+            connection.execute("SET statement_timeout = '3min'")
+            connection.execute("SET LOCAL statement_timeout = '2min'")
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("2min",)
+            connection.execute(end.encode())
+            assert connection.execute("SHOW statement_timeout").fetchone() == (after,)
+        connection.execute("CREATE TABLE IF NOT EXISTS read_only (k int)")
+        connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            connection.execute("INSERT INTO read_only VALUES (1)")
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction), connection.transaction():
+            connection.execute("INSERT INTO read_only VALUES (1)")
+        connection.execute("BEGIN READ WRITE; INSERT INTO read_only VALUES (1); COMMIT")
+
+
+def test_temporary_objects_go_with_their_session(server: Server, engine: Engine) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        connection.execute("CREATE TEMP TABLE brief (k int)")
+        connection.execute("CREATE MATERIALIZED VIEW of_brief AS SELECT k FROM brief")
+        connection.execute("INSERT INTO brief VALUES (1)")
+        assert connection.execute("SELECT k FROM of_brief").fetchall() == [(1,)]
+    deadline = time.monotonic() + 60
+    while {"brief", "of_brief"} & {name.item for name in engine.catalog.by_name}:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_sessions_are_seen_and_what_they_run_without_secrets(server: Server) -> None:
+    query = "SELECT usename, state, query FROM pg_stat_activity WHERE pid = %s"
+    with psycopg.connect(dsn(server), autocommit=True) as one, psycopg.connect(dsn(server), autocommit=True) as other:
+        for statement, shown in (
+            ("SELECT 1", "SELECT 1"),
+            ("CREATE SECRET seen AS 'hunter2'", "CREATE SECRET"),
+            ("CREATE ROLE seen PASSWORD 'hunter2'", "CREATE ROLE"),
+        ):
+            one.execute(statement.encode())
+            assert other.execute(query, (one.info.backend_pid,)).fetchall() == [("materialize", "idle", shown)]
+        one.execute("BEGIN")
+        assert other.execute(query, (one.info.backend_pid,)).fetchall()[0][1] == "idle in transaction"
+        assert other.execute("SELECT pg_sleep(0.01)").fetchall() == [("",)]
+
+
+def test_comments_on_what_is_no_relation_are_kept(server: Server) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        connection.execute("CREATE ROLE told")
+        names = {"DATABASE": "materialize", "SCHEMA": "public", "ROLE": "told", "CLUSTER": "quickstart"}
+        for kind, name in names.items():
+            connection.execute(f"COMMENT ON {kind} {name} IS 'of {kind}'".encode())
+            shown = connection.execute(f"SELECT comment FROM (SHOW {kind}S) WHERE name = '{name}'".encode())
+            assert shown.fetchall() == [(f"of {kind}",)]
+        query = "SELECT object_type FROM mz_internal.mz_comments WHERE comment LIKE 'of %' ORDER BY 1"
+        assert connection.execute(query).fetchall() == [("cluster",), ("database",), ("role",), ("schema",)]
