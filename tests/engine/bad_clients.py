@@ -276,6 +276,16 @@ class EarlyBoaster(Plotter):
         self.hears_the_end()
 
 
+class Liar(Plotter):
+    """Sends a parameter that says to be longer than its message."""
+
+    def act(self) -> None:
+        self.greet()
+        body = b"\0\0" + struct.pack(">hhi", 0, 1, 100) + b"abc"
+        self.socket.sendall(b"B" + struct.pack(">i", len(body) + 4) + body)
+        self.hears_the_end()
+
+
 class Flooder(Plotter):
     """Sends without end while its statement runs, and leaves before anybody has read it."""
 
@@ -320,7 +330,8 @@ class Canceller(Plotter):
     """Knows everybody's number, and nobody's secret."""
 
     def act(self) -> None:
-        for _ in range(40):
+        until = time.monotonic() + 2.0
+        while time.monotonic() < until:
             for pid in list(self.server._shared.keys._open):
                 with socket.create_connection(("127.0.0.1", self.server.port)) as request:
                     request.sendall(encode(wire.CancelRequest(wire.CANCEL_CODE, pid, b"1234")))
@@ -346,7 +357,7 @@ class Abandoner(Plotter):
 
 
 PLOTTERS: tuple[type[Plotter], ...] = (
-    *(Silent, Hesitant, Boaster, SmallBoaster, EarlyBoaster, Flooder, NonReader, Lingerer, Canceller, Abandoner),
+    *(Silent, Hesitant, Boaster, SmallBoaster, EarlyBoaster, Liar, Flooder, NonReader, Lingerer, Canceller, Abandoner),
 )
 
 
