@@ -98,13 +98,10 @@ class Export:
         )
 
     def _begin(self, system: fs.S3FileSystem) -> set[str]:
-        """A sentinel is there, and no file.  Deletes what we have left there before."""
-        left = self._leavings(system)
-        sentinels = {path for path in left if path.endswith(_INCOMPLETE)}
+        """Sentinels: those that we have left there before, or a new one."""
+        sentinels = {path for path in self._leavings(system) if path.endswith(_INCOMPLETE)}
         if not sentinels:
             self._do(lambda: self._put(system, self._sentinel), "using PutObject")
-        for path in set(left) - sentinels:
-            delete(self.connection, path)
         return sentinels or {self._sentinel}
 
     def _complete(self, system: fs.S3FileSystem, files: set[str], sentinels: set[str]) -> None:
