@@ -125,6 +125,8 @@ WINDOWS = {
     "hop": "HOP(TABLE clicks, DESCRIPTOR(ts), INTERVAL '20' SECONDS, INTERVAL '1' MINUTES)",
     "cumulate": "CUMULATE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '20' SECONDS, INTERVAL '1' MINUTES)",
     "shifted": "TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' MINUTES, INTERVAL '7' SECONDS)",
+    "together": "SESSION(TABLE clicks PARTITION BY k, DESCRIPTOR(ts), INTERVAL '14' SECONDS)",  # each just in time
+    "apart": "SESSION(TABLE clicks PARTITION BY k, DESCRIPTOR(ts), INTERVAL '13' SECONDS)",
 }
 WINDOWED = (
     "SELECT window_start, window_end, window_time, k, COUNT(*) AS rows_of, SUM(n) AS total FROM TABLE({})"

@@ -186,14 +186,39 @@ def test_windows_without_a_watermark_are_groups_like_others(engine: Engine) -> N
     assert rows(engine, "SELECT * FROM grouped") == [(shown(0), last, 1)]
 
 
+def test_sessions_grow_and_meet_and_come_apart(engine: Engine) -> None:
+    engine.sql("CREATE TABLE steps (k text, second int)")
+    engine.sql("INSERT INTO steps VALUES ('a', 0), ('a', 50), ('a', 170), ('b', 10), ('b', NULL)")
+    timed = "(SELECT k, TIMESTAMP '2024-07-03 12:00:00' + second * INTERVAL '1' SECOND AS ts FROM steps)"
+    window = f"TABLE(SESSION(TABLE {timed} PARTITION BY k, DESCRIPTOR(ts), INTERVAL '1' MINUTES))"
+    query = "SELECT k, window_start, window_end, window_time, count(*) AS n FROM {} GROUP BY 1, 2, 3, 4"
+    engine.sql(f"CREATE MATERIALIZED VIEW sessions AS {query.format(window)}")
+
+    def found() -> list[tuple[str, float, float, int]]:
+        seconds = [(k, [(each - shown(0)).total_seconds() for each in times], n) for k, *times, n in shows()]
+        assert all(last == pytest.approx(end - 0.001) for _, (_, end, last), _ in seconds)
+        return [(k, start, end, n) for k, (start, end, _), n in sorted(seconds)]
+
+    def shows() -> Rows:
+        return rows(engine, "SELECT * FROM sessions")
+
+    assert found() == [("a", 0, 110, 2), ("a", 170, 230, 1), ("b", 10, 70, 1)]
+    engine.sql("INSERT INTO steps VALUES ('a', 110)")  # as far from either as a session may be
+    assert found() == [("a", 0, 230, 4), ("b", 10, 70, 1)]
+    engine.sql("DELETE FROM steps WHERE second IN (50, 10)")
+    assert found() == [("a", 0, 60, 1), ("a", 110, 230, 2)]
+
+
 REFUSED = [
     ("TUMBLE(TABLE plain, DESCRIPTOR(n), INTERVAL '1' MINUTE)", "The window function requires the timecol is a time"),
     ("TUMBLE(TABLE plain, DESCRIPTOR(x), INTERVAL '1' MINUTE)", 'column "x" of DESCRIPTOR does not exist'),
     ("TUMBLE(TABLE plain, DESCRIPTOR(ts), INTERVAL '1' MONTH)", "in months or years not supported"),
     ("TUMBLE(TABLE plain, DESCRIPTOR(ts))", "TUMBLE lacks SIZE"),
     ("HOP(TABLE plain, DESCRIPTOR(ts), INTERVAL '2' MINUTE, INTERVAL '5' MINUTE)", "must be an integral multiple"),
-    ("SESSION(TABLE plain, DESCRIPTOR(ts), INTERVAL '2' MINUTE)", "SESSION windows not yet supported"),
-    ("TABLE(f(1))", "expected TUMBLE, HOP or CUMULATE"),
+    ("SESSION(TABLE plain PARTITION BY x, DESCRIPTOR(ts), INTERVAL '2' MINUTE)", 'column "x" of PARTITION BY does not'),
+    ("SESSION(TABLE plain, DESCRIPTOR(ts), INTERVAL '-2' MINUTE)", "must be a positive number of milliseconds"),
+    ("SESSION(TABLE plain, DESCRIPTOR(ts), INTERVAL '1' MINUTE, 5)", "expected right parenthesis"),
+    ("TABLE(f(1))", "expected TUMBLE, HOP, CUMULATE or SESSION"),
 ]
 
 

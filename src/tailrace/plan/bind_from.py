@@ -13,6 +13,7 @@ from tailrace.errors import AmbiguousColumn, DuplicateObject, NotSupported, Synt
 from tailrace.plan.bind_body import renamed
 from tailrace.plan.bind_calls import known_name, no_function
 from tailrace.plan.bind_expressions import ExpressionBinder
+from tailrace.plan.bind_sessions import ROWS, in_sessions
 from tailrace.plan.bind_window_tables import windowed
 from tailrace.plan.build import TRUE, conjunction, equal
 from tailrace.plan.coercion import common_type
@@ -28,6 +29,7 @@ from tailrace.plan.nodes import Filter, FlatMap, Join, Node, Project, Scan, Valu
 from tailrace.plan.scope import Field, Scope, fields_of, shifted
 from tailrace.plan.syntax.expressions import position_of
 from tailrace.plan.syntax.records import RECORDS, SETS, record_field
+from tailrace.plan.syntax.windows import SESSION
 from tailrace.types.core import BIGINT, BOOLEAN, Column
 
 NOTHING = Values(rows=((),), schema=())
@@ -73,7 +75,7 @@ class FromBinder:
         match item:
             case exp.Table(this=exp.Anonymous() as call) if call.args.get("window"):
                 rows = self._source(call.args["window"]["data"])
-                return self._aliased(Source(*windowed(rows.node, rows.fields, call)), item)
+                return self._aliased(self._windows(rows, call), item)
             case exp.Table():
                 return self._relation(item)
             case exp.Subquery():
@@ -88,6 +90,17 @@ class FromBinder:
                 raise NotSupported(
                     f"{type(item).__name__} in FROM not yet supported", position=position_of(item)
                 )
+
+    def _windows(self, rows: Source, call: exp.Anonymous) -> Source:
+        from tailrace.plan.bind import bind_node
+
+        if call.name != SESSION:
+            return Source(*windowed(rows.node, rows.fields, call))
+
+        def over(query: exp.Expr, node: Node) -> Node:
+            return bind_node(query, self.context, Place({ROWS: node}, None))
+
+        return Source(*in_sessions(rows.node, rows.fields, call, over))
 
     def _subquery(self, item: exp.Expr, outer: Scope | None) -> Node:
         from tailrace.plan.bind import bind_node

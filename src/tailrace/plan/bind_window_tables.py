@@ -23,10 +23,10 @@ def windowed(node: Node, fields: Sequence[Field], call: exp.Anonymous) -> tuple[
     """The rows of `node` beside their windows, and what the columns are called."""
     given: Mapping[str, exp.Expr] = call.args["window"]
     name = call.name
-    time = _column(fields, given["timecol"])
-    size = _milliseconds(given["size"], "size")
-    step = _milliseconds(given[_STEPS[name]], _STEPS[name]) if name in _STEPS else size
-    offset = _milliseconds(given["offset"], "offset", positive=False) if "offset" in given else 0
+    time = time_of(fields, given["timecol"])
+    size = milliseconds(given["size"], "size")
+    step = milliseconds(given[_STEPS[name]], _STEPS[name]) if name in _STEPS else size
+    offset = milliseconds(given["offset"], "offset", positive=False) if "offset" in given else 0
     if size % step:
         raise SqlError(
             f"{name.upper()} table function based aggregate requires size must be an integral multiple of"
@@ -52,24 +52,30 @@ def windowed(node: Node, fields: Sequence[Field], call: exp.Anonymous) -> tuple[
     return flat, [*fields, *fields_of(flat.schema[width:], (), width)]
 
 
-def _column(fields: Sequence[Field], identifier: exp.Expr) -> Field:
-    name, position = identifier.name, position_of(identifier)
+def column_of(fields: Sequence[Field], identifier: exp.Expr, clause: str) -> Field:
+    name = identifier.name
     folded = not identifier.args.get("quoted")
     found = [field for field in fields if field.is_called(name, folded=folded) and not field.qualified_only]
     if len(found) != 1:
-        raise UnknownColumn(f'column "{name}" of DESCRIPTOR does not exist', position=position)
-    if not isinstance(found[0].type, Timestamp | TimestampTz):
-        raise SqlError(
-            "The window function requires the timecol is a time attribute type,"
-            f" but is {str(found[0].type).upper()}.",
-            hint="Give a column of type timestamp or timestamptz.",
-            position=position,
-            sqlstate="42804",
-        )
+        raise UnknownColumn(f'column "{name}" of {clause} does not exist', position=position_of(identifier))
     return found[0]
 
 
-def _milliseconds(expression: exp.Expr, what: str, *, positive: bool = True) -> int:
+def time_of(fields: Sequence[Field], identifier: exp.Expr) -> Field:
+    """The column that DESCRIPTOR names."""
+    found = column_of(fields, identifier, "DESCRIPTOR")
+    if not isinstance(found.type, Timestamp | TimestampTz):
+        raise SqlError(
+            "The window function requires the timecol is a time attribute type,"
+            f" but is {str(found.type).upper()}.",
+            hint="Give a column of type timestamp or timestamptz.",
+            position=position_of(identifier),
+            sqlstate="42804",
+        )
+    return found
+
+
+def milliseconds(expression: exp.Expr, what: str, *, positive: bool = True) -> int:
     """A constant interval in milliseconds."""
     position = position_of(expression)
     negative = isinstance(expression, exp.Neg)

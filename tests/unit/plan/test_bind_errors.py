@@ -124,12 +124,6 @@ NOT_YET = [
     ("select * from t left join o for system_time as of proctime() on t.a = o.a", "FOR SYSTEM_TIME AS OF", "for"),
     ("select * from t join o as x for system_time as of t.ts on t.a = x.a", "FOR SYSTEM_TIME AS OF", "for"),
     ("select * from o for system_time as of timestamp '2024-07-03 12:00:00'", "FOR SYSTEM_TIME AS OF", "for"),
-    (
-        "select * from table(session(table t partition by a, descriptor(ts), interval '1' minute))",
-        "SESSION windows",
-        "session",
-    ),
-    ("select * from session(table t, descriptor(ts), interval '1' minute)", "SESSION windows", "session"),
 ]
 
 

@@ -41,6 +41,10 @@ GROUPS = [
     "select count(*) from " + tumble("(select ts + interval '1' hour as ts from timed)") + GROUP,
     "select count(*) from " + tumble("(select t.ts from timed t join plain p on t.k = p.k)") + GROUP,
     "select count(*) from " + tumble("(select ts from timed union all select ts from plain)") + GROUP,
+    "select count(*) from session(table timed, descriptor(ts), interval '1' minute)" + GROUP,
+    "select k, n, count(*) from table(session(table timed partition by k, n, descriptor(ts), interval '1' minute))"
+    + f"{GROUP}, k, n",
+    "select 1 from session(data => table timed partition by (k), timecol => descriptor(ts), gap => interval '1' day)",
 ]
 
 
@@ -75,7 +79,8 @@ def test_the_rows_of_windows_themselves_do_not_wait() -> None:
         ("select * from tumble(table timed, descriptor(ts), size => interval '1' day, «size => 1)", "takes no SIZE"),
         ("select * from hop(table timed, descriptor(ts), interval '2' minute, «interval '3' minute)", "multiple"),
         ("select * from tumble(table timed, descriptor(ts), «n)", "constant interval"),
-        ("select * from table(«session(table timed, descriptor(ts), interval '1' minute))", "SESSION windows not yet"),
+        ("select * from session(table timed partition by «x, descriptor(ts), interval '1' minute)", "PARTITION BY"),
+        ("select * from session(table timed, descriptor(ts), «interval '1' month)", "in months or years"),
     ],
 )
 def test_errors_say_where(text: str, message: str) -> None:
