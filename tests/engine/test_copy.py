@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import psycopg
 import pytest
+from psycopg.types.range import Range
 
 from tailrace.server.listener import Server
 
@@ -76,6 +77,24 @@ def test_a_relation_is_copied_by_its_name_and_in_binary(connection: psycopg.Conn
     with connection.cursor().copy(f"COPY (SELECT k, v FROM {table}) TO STDOUT (FORMAT binary)".encode()) as copy:
         copy.set_types(["int4", "text"])
         assert list(copy.rows()) == [(1, "a")]
+
+
+def test_ranges_go_in_and_come_out_in_every_format(connection: psycopg.Connection) -> None:
+    connection.execute("CREATE TABLE spans (r int4range, t tstzrange)")
+    put(connection, "COPY spans FROM STDIN", '[1,5]\t(,"2024-07-03 02:00+02"]\nempty\t\\N\n')
+    in_binary = copied(connection, "COPY spans TO STDOUT (FORMAT binary)")
+    with connection.cursor().copy("COPY spans FROM STDIN (FORMAT binary)") as copy:
+        copy.write(in_binary)
+    lines = copied(connection, "COPY spans TO STDOUT").decode().splitlines()
+    assert sorted(lines) == ['[1,6)\t(,"2024-07-03 00:00:00+00"]'] * 2 + ["empty\t\\N"] * 2
+    given = Range(1, 5, "[]"), Range(empty=True)
+    [found] = connection.execute("SELECT %b::int4range, %b::int4range", given, binary=True).fetchall()
+    assert found == (Range(1, 6, "[)"), Range(empty=True))
+    shown = "SELECT format_type(atttypid, atttypmod), typtype FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid"
+    [*types] = connection.execute(f"{shown} WHERE attrelid = 'spans'::regclass ORDER BY attnum").fetchall()
+    assert types == [("int4range", "r"), ("tstzrange", "r")]
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation, match="malformed range literal"):
+        put(connection, "COPY spans FROM STDIN", "[1\t\\N\n")
 
 
 @pytest.mark.parametrize(

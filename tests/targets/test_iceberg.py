@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -160,6 +161,7 @@ TYPES = {
     "r": ("uuid", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"),
     "s": ("text list", "LIST['a', NULL]"),
     "t": ("uint8", "18446744073709551615"),
+    "v": ("daterange", "'[2024-07-03,]'"),
     "u": ("map[text=>int]", "'{a=>1}'"),
 }
 EXPECTED = (
@@ -181,7 +183,9 @@ def test_every_type_has_its_place(engine: Engine, warehouse: Warehouse, name: st
     assert " ".join(types[:13]) == EXPECTED
     one, two = warehouse.rows(name)
     assert one[1:3] == (True, -5)
-    assert one[-3:] == (["a", None], 18446744073709551615, [("a", 1)])
+    flags = {"lower_inclusive": True, "upper_inclusive": False, "empty": False}
+    endless = {"lower": datetime.date(2024, 7, 3), "upper": None, **flags}
+    assert one[-4:] == (["a", None], 18446744073709551615, endless, [("a", 1)])
     assert set(two[1:]) == {None}
 
 

@@ -87,6 +87,7 @@ def test_inserts_updates_and_deletes_arrive(
         engine.sql(f"ALTER SINK {name}_out RESET (COMMIT INTERVAL)")
 
 
+TWO_DAYS = r'{empty,NULL,"[\"2024-07-03 00:00:00\",\"2024-07-04 00:00:00\"]"}'
 TYPES = {
     "a": ("boolean", "true", "true"),
     "b": ("smallint", "-5", "-5"),
@@ -109,6 +110,9 @@ TYPES = {
     "s": ("text list", "LIST['a', NULL, 'x y\"\\']", '{a,NULL,"x y\\"\\\\"}'),
     "t": ("uint8", "18446744073709551615", "18446744073709551615"),
     "u": ("map[text=>int]", "'{a=>1}'", '{"a": 1}'),
+    "v": ("int4range", "'[1,5]'", "[1,6)"),
+    "w": ("tstzrange", "'(2024-07-03 02:00+02,]'", '("2024-07-03 00:00:00+00",)'),
+    "x": ("tsrange[]", "'{empty,NULL,\"[2024-07-03,2024-07-04]\"}'", TWO_DAYS),
 }
 KEPT = {"uint8": "numeric(20,0)", "text list": "text[]", "map[text=>int]": "jsonb"}
 

@@ -85,6 +85,7 @@ def test_one_column_with_the_end_mark_is_quoted(engine: Engine, s3: S3, bucket: 
 
 
 UUID = bytes.fromhex("a0eebc999c0b4ef8bb6d6bb9bd380a11")
+BOUNDS = {"lower": None, "upper": None, "lower_inclusive": False, "upper_inclusive": False, "empty": False}
 TYPES: dict[str, tuple[str, str, object]] = {
     "a": ("boolean", "true", True),
     "b": ("smallint", "-5", -5),
@@ -108,6 +109,9 @@ TYPES: dict[str, tuple[str, str, object]] = {
     "u": ("map[text=>int]", "'{a=>1}'", [("a", 1)]),
     "v": ("uint2", "65535", 65535),
     "w": ("int[]", "ARRAY[1, 2]", {"items": [1, 2], "dimensions": 1}),
+    "y": ("int4range", "'[1,5]'", {**BOUNDS, "lower": 1, "upper": 6, "lower_inclusive": True}),
+    "z": ("tsrange", "'(,2024-07-03]'", {**BOUNDS, "upper": datetime.datetime(2024, 7, 3), "upper_inclusive": True}),  # noqa: DTZ001
+    "aa": ("numrange", "'empty'", {**BOUNDS, "empty": True}),
     "x": ("uuid list", "LIST['a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid]", [UUID]),
 }
 

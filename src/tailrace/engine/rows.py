@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
 
 from tailrace.types.arrow import arrow_schema
-from tailrace.types.core import INTERVAL, ArrayOf, ListOf, Record, Schema, SqlType
+from tailrace.types.core import INTERVAL, ArrayOf, ListOf, RangeOf, Record, Schema, SqlType
 
 __all__ = ["arrow_schema", "rows_of"]
 
@@ -33,6 +34,8 @@ def _held(value: Any, type: SqlType) -> Any:
     if isinstance(type, Record):
         parts = zip(value, type.fields, strict=True)
         return {f"f{i}": _held(part, field.type) for i, (part, field) in enumerate(parts)}
+    if isinstance(type, RangeOf):
+        return asdict(value)
     if isinstance(type, ListOf | ArrayOf):
         return [_held(part, type.element) for part in value]
     return value

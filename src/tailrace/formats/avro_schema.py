@@ -20,6 +20,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -161,7 +162,7 @@ class _Types:
             case Numeric(scale=scale):
                 unscaled = (UNSCALED_PRECISION, UNSCALED_SCALE)
                 return _decimal(*unscaled) if scale is None else _decimal(SCALED_PRECISION, scale)
-            case Varchar() | Char():
+            case Varchar() | Char() | RangeOf():
                 return "string"
             case Timestamp() | TimestampTz():
                 unit = "timestamp-millis" if in_milliseconds(type) else "timestamp-micros"

@@ -16,6 +16,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -103,7 +104,7 @@ def _leaf(x: str, type: SqlType, standard: str) -> str:
             return _cut(_timestamp(x, "timestamp_ntz", "", standard), digits, "timestamp_ntz")
         case TimestampTz(precision=digits):
             return _cut(_timestamp(x, "timestamp", "Z", standard), digits, "timestamp")
-        case ListOf() | ArrayOf() | MapOf() | Record():
+        case ListOf() | ArrayOf() | MapOf() | Record() | RangeOf():
             raise NotSupported(f"type {type} inside text not supported")
         case _:
             assert_never(type)

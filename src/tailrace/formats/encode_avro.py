@@ -36,6 +36,7 @@ from tailrace.formats.avro_schema import (
 from tailrace.formats.encode_bytes import integer_bytes, unsigned_bytes
 from tailrace.formats.encode_contract import ChangeFrame, Origin
 from tailrace.formats.encode_scalars import literal, text
+from tailrace.formats.encode_text import text_form
 from tailrace.formats.registry import Subject
 from tailrace.types.core import (
     ArrayOf,
@@ -44,6 +45,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -147,6 +149,8 @@ def _plain(x: str, type: SqlType, fresh: Iterator[str], depth: int) -> tuple[Avr
             places = [f"{x}.f{i}" for i in range(len(fields))]
             schema, row = _record(fields, places, fresh, depth)
             return schema, f"CASE WHEN {x} IS NOT NULL THEN {row} END"
+        case RangeOf():
+            return "string", text_form(x, type, depth)
         case _:
             assert_never(type)
 

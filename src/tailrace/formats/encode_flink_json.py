@@ -16,6 +16,7 @@ from tailrace.formats.decode_fields import ISO, SQL
 from tailrace.formats.encode_contract import ChangeFrame
 from tailrace.formats.encode_json import json_string
 from tailrace.formats.encode_scalars import literal, text
+from tailrace.formats.encode_text import text_form
 from tailrace.types.core import (
     ArrayOf,
     Char,
@@ -23,6 +24,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -93,6 +95,8 @@ class FlinkJsonEncoder:
             case Record(fields=fields):
                 inside = self._object(fields, [f"{x}.f{i}" for i in range(len(fields))], depth)
                 return f"CASE WHEN {x} IS NOT NULL THEN {inside} END"
+            case RangeOf():
+                return json_string(text_form(x, type, depth))
             case _:
                 assert_never(type)
 

@@ -14,6 +14,7 @@ from typing import ClassVar, Self, assert_never
 from tailrace.formats import encode_scalars as scalars
 from tailrace.formats.encode_contract import ChangeFrame, Origin
 from tailrace.formats.encode_scalars import literal, text
+from tailrace.formats.encode_text import text_form
 from tailrace.types.core import (
     ArrayOf,
     Char,
@@ -21,6 +22,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -93,6 +95,8 @@ def json_text(x: str, type: SqlType, depth: int = 0) -> str:
         case Record(fields=fields):
             places = [f"{x}.f{i}" for i in range(len(fields))]
             return f"CASE WHEN {x} IS NOT NULL THEN {json_object(fields, places, depth)} END"
+        case RangeOf():
+            return json_string(text_form(x, type, depth))
         case _:
             assert_never(type)
 

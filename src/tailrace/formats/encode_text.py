@@ -20,6 +20,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -32,6 +33,7 @@ from tailrace.types.spark import UNSCALED_DIGITS
 
 _ODD_ELEMENT = r'(?i)^$|^null$|[{},"\\\s\x0b]'
 _ODD_ENTRY = r'(?i)^$|^null$|[{},"=>\\\s\x0b]'
+_ODD_BOUND = r'[()\[\],"\\\s\x0b]'
 _ODD_FIELD = r'^$|[(),"\\\s\x0b]'
 
 
@@ -81,6 +83,8 @@ def text_form(x: str, type: SqlType, depth: int = 0) -> str:
             return _map(x, value, depth)
         case Record(fields=fields):
             return _record(x, fields, depth)
+        case RangeOf(element=element):
+            return _range(x, element, depth)
         case _:
             assert_never(type)
 
@@ -126,6 +130,17 @@ def _record(x: str, fields: Schema, depth: int) -> str:
     shown = (text_form(f"{x}.f{i}", field.type, depth) for i, field in enumerate(fields))
     items = ", ',', ".join(_in_quotes(each, _ODD_FIELD, doubled=True, null="") for each in shown)
     return f"CASE WHEN {x} IS NOT NULL THEN concat('(', {items or literal('')}, ')') END"
+
+
+def _range(x: str, element: SqlType, depth: int) -> str:
+    """`[1,5)`, `(,"2024-07-03 18:43:05"]`, `empty`."""
+    lower, upper = (
+        _in_quotes(text_form(f"{x}.{bound}", element, depth), _ODD_BOUND, doubled=True, null="")
+        for bound in ("lower", "upper")
+    )
+    opening = f"CASE WHEN {x}.after OR {x}.lower IS NULL THEN '(' ELSE '[' END"
+    shown = f"concat({opening}, {lower}, ',', {upper}, CASE WHEN {x}.until THEN ']' ELSE ')' END)"
+    return f"CASE WHEN {x}.holds THEN {shown} WHEN NOT {x}.holds THEN 'empty' END"
 
 
 def _in_quotes(shown: str, odd: str, *, doubled: bool = False, null: str = "NULL") -> str:

@@ -14,12 +14,13 @@ from pyiceberg import types as iceberg
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema as IcebergSchema
 
-from tailrace.formats.parquet_columns import UNSCALED_DIGITS
+from tailrace.formats.parquet_columns import RANGE_FLAGS, UNSCALED_DIGITS
 from tailrace.types.core import (
     ArrayOf,
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -57,7 +58,7 @@ def not_encodable(schema: Schema) -> list[str]:
 
 
 def can_be_key(type: SqlType) -> bool:
-    composite = isinstance(type, ListOf | ArrayOf | MapOf | Record)
+    composite = isinstance(type, ListOf | ArrayOf | MapOf | Record | RangeOf)
     return not composite and not (isinstance(type, Scalar) and type.name in _NO_KEY)
 
 
@@ -95,6 +96,12 @@ def _type(type: SqlType, ids: Iterator[int]) -> iceberg.IcebergType:
         case Record(fields=fields):
             return iceberg.StructType(
                 *(iceberg.NestedField(next(ids), f.name, _type(f.type, ids), required=False) for f in fields)
+            )
+        case RangeOf(element=element):
+            parts = {"lower": _type(element, ids), "upper": _type(element, ids)}
+            parts |= dict.fromkeys(RANGE_FLAGS, iceberg.BooleanType())
+            return iceberg.StructType(
+                *(iceberg.NestedField(next(ids), name, part, required=False) for name, part in parts.items())
             )
         case _:  # texts of all kinds
             return iceberg.StringType()

@@ -18,6 +18,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -41,6 +42,8 @@ _SCALARS = {
     "mz_timestamp": pa.uint64(),
 }
 """As in memory, but for types that Parquet has and Spark has not."""
+RANGE_FLAGS = ("lower_inclusive", "upper_inclusive", "empty")
+"""What is told of a range beside its bounds."""
 _NAMES = {"double precision": "double", "unknown": "text"}
 
 
@@ -97,6 +100,9 @@ def arrow_type(type: SqlType) -> pa.DataType:
             return pa.map_(pa.string(), pa.field("value", arrow_type(value)))
         case Record(fields=fields):
             return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in fields])
+        case RangeOf(element=element):
+            bounds = [pa.field(name, arrow_type(element)) for name in ("lower", "upper")]
+            return pa.struct([*bounds, *(pa.field(name, pa.bool_()) for name in RANGE_FLAGS)])
         case _:
             assert_never(type)
 
@@ -121,6 +127,11 @@ def spark_text(x: str, type: SqlType, depth: int = 0) -> str:
                 f"{literal(f.name)}, {spark_text(f'{x}.f{i}', f.type, depth)}" for i, f in enumerate(fields)
             )
             return f"CASE WHEN {x} IS NOT NULL THEN named_struct({parts}) END"
+        case RangeOf(element=element):
+            lower, upper = (spark_text(f"{x}.{bound}", element, depth) for bound in ("lower", "upper"))
+            flags = (f"({x}.lower IS NOT NULL AND NOT {x}.after)", f"{x}.until", f"(NOT {x}.holds)")
+            told = ", ".join(f"'{name}', {flag}" for name, flag in zip(RANGE_FLAGS, flags, strict=True))
+            return f"CASE WHEN {x} IS NOT NULL THEN named_struct('lower', {lower}, 'upper', {upper}, {told}) END"
         case _:
             return x
 
@@ -160,6 +171,8 @@ def _extension(type: SqlType) -> str:
             shown = _NAMES.get(name, name)
         case TimestampTz():
             shown = "timestamptz"
+        case RangeOf():
+            shown = "range"
         case ListOf() | ArrayOf() | MapOf():
             shown = {"ListOf": "list", "ArrayOf": "array", "MapOf": "map"}[type.__class__.__name__]
         case _:

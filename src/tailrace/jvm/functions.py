@@ -20,12 +20,13 @@ and only slower.
 | `tailrace_moment`, `…_clock`, `…_span`, `…_zone`, `…_age` | dates, times and intervals (Times.java) |
 | `tailrace_time_text`, `…_number_text`, … | `to_char` and the like (TimeTemplates.java, NumberTemplates.java) |
 | `tailrace_float_text` | a float in its fewest digits (Floats.java) |
+| `tailrace_range_parts` | the brackets and bounds of a range's text (Ranges.java) |
 | others | texts and bytes (Texts.java) |
 
 Beside them one way of planning: rows that a query brings together before it groups them are added up once
 (OnePass.java), where Spark would do it twice.
 
-Of the last six groups SQL has only what a cast needs: without Java, the others are not there.
+Of the last seven groups SQL has only what a cast needs: without Java, the others are not there.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ log = logging.getLogger(__name__)
 # A class may use the ones before it.
 _SOURCES = (
     "JsonGrammar", "JsonFields", "JsonString", "JsonSame", "DecimalBytes", "DecimalText", "Failure", "JsonTree",
-    "Regex", "JsonPath", "Times", "TimeTemplates", "NumberTemplates", "Floats", "Texts",
+    "Regex", "JsonPath", "Times", "TimeTemplates", "NumberTemplates", "Floats", "Texts", "Ranges",
 )  # fmt: skip
 
 _STRING, _BOOLEAN, _INTEGER, _LONG = StringType(), BooleanType(), IntegerType(), LongType()
@@ -111,6 +112,7 @@ _FUNCTIONS: dict[str, tuple[str, DataType]] = {
     "tailrace_capitals": ("Texts$Capitals", _STRING),
     "tailrace_format": ("Texts$Format", _STRING),
     "tailrace_elements": ("Texts$Elements", _STRINGS),
+    "tailrace_range_parts": ("Ranges", _STRINGS),
     "tailrace_decode": ("Texts$Decode", BinaryType()),
     "tailrace_encode": ("Texts$Encode", _STRING),
     "tailrace_convert": ("Texts$Convert", _STRING),

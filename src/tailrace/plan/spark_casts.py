@@ -5,6 +5,7 @@ integer to even, text is read strictly.
 from __future__ import annotations
 
 from tailrace.plan.coercion import FLOATS, INTEGERS, UNSIGNED, family
+from tailrace.plan.functions import ranges
 from tailrace.plan.functions.json import canonical_json
 from tailrace.plan.functions.let import let
 from tailrace.plan.functions.operators import checked
@@ -32,6 +33,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     SqlType,
     Timestamp,
@@ -123,6 +125,8 @@ def _from_text(value: str, target: SqlType) -> str:
             return _to_precision(f"CAST({moment} AS {spark_type(target)})", target)
         case ListOf() | ArrayOf() | MapOf() | Record():
             return _nested_text(value, target)
+        case RangeOf() as type:
+            return ranges.from_text(value, type, spark_cast)
         case t if t in FLOATS:
             return let({"x": value}, _float("{x}", target))
         case _:

@@ -11,11 +11,13 @@ from typing import Any, assert_never
 from tailrace.plan.expressions import Literal
 from tailrace.plan.values import parse_value
 from tailrace.types.core import (
+    BOOLEAN,
     ArrayOf,
     Char,
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     SqlType,
@@ -65,6 +67,13 @@ def spark_value(value: Any, type: SqlType) -> str:
                 for i, (v, f) in enumerate(zip(value, fields, strict=True))
             )
             return f"named_struct({inner})"
+        case RangeOf(element=element):
+            parts = (
+                ("holds", BOOLEAN), ("lower", element), ("after", BOOLEAN),
+                ("endless", BOOLEAN), ("upper", element), ("until", BOOLEAN),
+            )  # fmt: skip
+            inner = ", ".join(f"'{name}', {spark_value(getattr(value, name), part)}" for name, part in parts)
+            return f"CAST(named_struct({inner}) AS {spark_type(type)})"
         case _:
             assert_never(type)
 

@@ -14,6 +14,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     SqlType,
@@ -43,6 +44,8 @@ def text_form(value: str, type: SqlType) -> str:
             return _entries(value, element)
         case Record(fields=fields):
             return _record(value, [f.type for f in fields])
+        case RangeOf(element=element):
+            return let({"r": value}, _range("{r}", element))
         case _:
             assert_never(type)
 
@@ -151,3 +154,14 @@ def _record(value: str, types: list[SqlType]) -> str:
     parts = [f"coalesce({_quoted(text_form(f'{value}.f{i}', t), odd)}, '')" for i, t in enumerate(types)]
     joined = ", ',', ".join(parts) or "''"
     return f"CASE WHEN {value} IS NOT NULL THEN concat('(', {joined}, ')') END"
+
+
+def _range(value: str, element: SqlType) -> str:
+    """`[1,5)`, `(,"2024-07-03 18:43:05"]`, `empty`: what holds a space is in quotes."""
+    lower, upper = (text_form(f"{value}.{bound}", element) for bound in ("lower", "upper"))
+    if isinstance(element, Timestamp | TimestampTz):
+        lower, upper = (f"concat('\"', {text}, '\"')" for text in (lower, upper))
+    opening = f"CASE WHEN {value}.after OR {value}.lower IS NULL THEN '(' ELSE '[' END"
+    closing = f"CASE WHEN {value}.until THEN ']' ELSE ')' END"
+    shown = f"concat({opening}, coalesce({lower}, ''), ',', coalesce({upper}, ''), {closing})"
+    return f"CASE WHEN {value}.holds THEN {shown} WHEN NOT {value}.holds THEN 'empty' END"

@@ -21,6 +21,7 @@ from tailrace.types.core import (
     MZ_TIMESTAMP,
     NUMERIC,
     OID,
+    RANGES,
     REAL,
     SMALLINT,
     TEXT,
@@ -59,6 +60,7 @@ _PLAIN: dict[str, SqlType] = {
     "date": DATE, "time": TIME, "interval": INTERVAL,
     "timestamp": Timestamp(), "timestamptz": TimestampTz(),
     "jsonb": JSONB, "json": JSONB, "uuid": UUID, "mz_timestamp": MZ_TIMESTAMP,
+    **RANGES,
 }  # fmt: skip
 
 

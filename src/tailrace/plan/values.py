@@ -2,7 +2,7 @@
 
 int, Decimal, float, bool, str and bytes stand for themselves; a date is a date, a timestamp a datetime
 (without zone; timestamptz in UTC), a time the µs of the day, an interval (months, days, µs), jsonb its
-canonical text; lists are lists, maps dicts, records tuples.
+canonical text; lists are lists, maps dicts, records tuples, ranges RangeValues.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, assert_never
 from tailrace.errors import DataError, InvalidText
 from tailrace.plan.value_json import canonical_json
 from tailrace.plan.value_nested import array_value, map_value, record_value
+from tailrace.plan.value_ranges import range_value
 from tailrace.plan.value_times import date_value, interval_value, time_value, timestamp_value
 from tailrace.types.core import (
     ArrayOf,
@@ -23,6 +24,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     SqlType,
@@ -69,6 +71,8 @@ def parse_value(text: str, type: SqlType) -> Any:
             return map_value(text, str(type), lambda part: parse_value(part, value))
         case Record(fields=fields):
             return record_value(text, [_parser(f.type) for f in fields])
+        case RangeOf(element=element):
+            return range_value(text, type, _parser(element))
         case _:
             assert_never(type)
 

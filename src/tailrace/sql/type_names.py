@@ -30,10 +30,7 @@ MAX_NUMERIC_SCALE = 38
 MAX_SECOND_DIGITS = 6
 MAX_TEXT_LENGTH = 10_485_760
 
-_SELDOM = (
-    *("int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange"),
-    *("name", "regclass", "regtype", "regproc", "int2vector", "aclitem", "mz_aclitem"),
-)
+_SELDOM = ("name", "regclass", "regtype", "regproc", "int2vector", "aclitem", "mz_aclitem")
 _SIMPLE: dict[str, SqlType] = {
     "BOOLEAN": core.BOOLEAN,
     "BOOL": core.BOOLEAN,
@@ -61,6 +58,7 @@ _SIMPLE: dict[str, SqlType] = {
     "JSON": core.JSONB,
     "UUID": core.UUID,
     "MZ_TIMESTAMP": core.MZ_TIMESTAMP,
+    **{name.upper(): range for name, range in core.RANGES.items()},
     **{name.upper(): Scalar(name) for name in _SELDOM},
 }
 

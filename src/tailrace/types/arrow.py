@@ -12,6 +12,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -64,6 +65,10 @@ def arrow_type(type: SqlType) -> pa.DataType:
             return pa.map_(pa.string(), arrow_type(value))
         case Record(fields=fields):
             return pa.struct([(f"f{i}", arrow_type(field.type)) for i, field in enumerate(fields)])
+        case RangeOf(element=element):
+            truth, bound = pa.bool_(), arrow_type(element)
+            low, high = [("holds", truth), ("lower", bound), ("after", truth)], [("endless", truth), ("upper", bound)]
+            return pa.struct([*low, *high, ("until", truth)])
         case _:
             assert_never(type)
 

@@ -100,7 +100,30 @@ class Record:
         return "record(" + ", ".join(f"{f.name}: {f.type}" for f in self.fields) + ")"
 
 
-SqlType: TypeAlias = Scalar | Numeric | Varchar | Char | Timestamp | TimestampTz | ListOf | ArrayOf | MapOf | Record
+@dataclass(frozen=True, slots=True)
+class RangeOf:
+    """The values of `element` between two bounds: see RANGES for which there are.
+
+    Held as a struct whose fields, compared one after the other, give PostgreSQL's order: whether it holds anything
+    (the empty range comes first), the lower bound (NULL: none), whether the range begins after it, whether it is
+    endless, the upper bound, and whether the range reaches until it, the bound included.  What has no meaning is NULL
+    or false, and ranges of integers and dates include their lower bound and not their upper: one range, one struct.
+    """
+
+    element: SqlType
+
+    def __str__(self) -> str:
+        return next(name for name, range in RANGES.items() if range == self)
+
+    @property
+    def is_discrete(self) -> bool:
+        """Has each value a next one?"""
+        return self.element in (INTEGER, BIGINT, DATE)
+
+
+SqlType: TypeAlias = (
+    Scalar | Numeric | Varchar | Char | Timestamp | TimestampTz | ListOf | ArrayOf | MapOf | Record | RangeOf
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,5 +158,14 @@ INTERVAL = Scalar("interval")
 JSONB = Scalar("jsonb")
 UUID = Scalar("uuid")
 MZ_TIMESTAMP = Scalar("mz_timestamp")
+RANGES = {
+    "int4range": RangeOf(INTEGER),
+    "int8range": RangeOf(BIGINT),
+    "numrange": RangeOf(NUMERIC),
+    "daterange": RangeOf(DATE),
+    "tsrange": RangeOf(TIMESTAMP),
+    "tstzrange": RangeOf(TIMESTAMPTZ),
+}
+"""The types of ranges by name, as PostgreSQL has them."""
 UNKNOWN = Scalar("unknown")
 """A string literal, NULL or parameter whose type its surroundings will decide."""

@@ -1,7 +1,7 @@
 """How each SQL type is held in Spark: as DDL text, for schemas of DataFrames, Parquet files and Arrow tables.
 
 time is µs of the day (Spark 4.0 has no time type), interval a struct of months, days and µs (compared in that
-order), jsonb and uuid text, unsigned integers the next wider signed type.
+order), a range a struct too (types/core.py), jsonb and uuid text, unsigned integers the next wider signed type.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     Schema,
@@ -68,6 +69,11 @@ def spark_type(type: SqlType) -> str:
             return f"map<string,{spark_type(value)}>"
         case Record(fields=fields):
             return "struct<" + ",".join(f"f{i}:{spark_type(f.type)}" for i, f in enumerate(fields)) + ">"
+        case RangeOf(element=element):
+            bound = spark_type(element)
+            return (
+                f"struct<holds:boolean,lower:{bound},after:boolean,endless:boolean,upper:{bound},until:boolean>"
+            )
         case _:
             assert_never(type)
 

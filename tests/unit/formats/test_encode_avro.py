@@ -27,6 +27,7 @@ from tailrace.types.core import (
     MZ_TIMESTAMP,
     NUMERIC,
     OID,
+    RANGES,
     REAL,
     SMALLINT,
     TEXT,
@@ -56,6 +57,7 @@ ENCODER = AvroEncoder(
     subject=Subject(connection=RegistryConnection(name="csr", url="http://nowhere"), name="t-value"),
 )
 POINT = Record((Column("x", INTEGER), Column("y-1", TEXT, nullable=False)))
+RANGE_SQL = "struct(true AS holds, 1 AS lower, false AS after, false AS endless, 5 AS upper, false AS until)"
 INTERVAL_SQL = "named_struct('months', 14, 'days', 3, 'micros', 14706700000L)"
 UUID_TEXT = "0d8a8b0e-0f0c-4f3c-8f10-8f4f2b1c7a10"
 WHEN = datetime(2024, 7, 3, 18, 43, 5, 312456, UTC)
@@ -98,6 +100,7 @@ CASES: list[tuple[SqlType, str, object, str | None]] = [
     (JSONB, "'{\"a\":1}'", '{"a":1}', None),
     (UUID, f"'{UUID_TEXT}'", UUID_TEXT, None),
     (MZ_TIMESTAMP, "1720032185312", "1720032185312", None),
+    (RANGES["int4range"], RANGE_SQL, "[1,5)", "0a" + b"[1,5)".hex()),
     (ListOf(INTEGER), "array(1, NULL, 3)", [1, None, 3], None),
     (ListOf(INTEGER), "array()", [], "00"),
     (ListOf(ListOf(UINT2)), "array(array(1), NULL)", [[b"\0\x01"], None], None),

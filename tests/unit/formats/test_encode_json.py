@@ -17,6 +17,7 @@ from tailrace.types.core import (
     MZ_TIMESTAMP,
     NUMERIC,
     OID,
+    RANGES,
     REAL,
     SMALLINT,
     TEXT,
@@ -45,6 +46,8 @@ POINT = Record((Column("x", INTEGER), Column('say "y"', TEXT)))
 def interval(months: int, days: int, micros: int) -> str:
     return f"named_struct('months', {months}, 'days', {days}, 'micros', {micros}L)"
 
+
+CLOSED = "'after', false, 'endless', false"
 
 CASES = [
     (BOOLEAN, "true", "true"),
@@ -101,6 +104,12 @@ CASES = [
     (INTERVAL, interval(12, 0, 0), '"1 year"'),
     (JSONB, """'{"a":[1,null]}'""", '{"a":[1,null]}'),
     (UUID, "'0d8a8b0e-0f0c-4f3c-8f10-8f4f2b1c7a10'", '"0d8a8b0e-0f0c-4f3c-8f10-8f4f2b1c7a10"'),
+    (RANGES["int4range"], f"named_struct('holds', true, 'lower', 1, {CLOSED}, 'upper', 5, 'until', false)", '"[1,5)"'),
+    (
+        RANGES["tstzrange"],
+        f"named_struct('holds', true, 'lower', NULL, {CLOSED}, 'upper', '2024-07-03 00:00:00+00:00', 'until', true)",
+        r'"(,\"2024-07-03 00:00:00+00\"]"',
+    ),
     (ListOf(INTEGER), "array(1, NULL, 3)", "[1,null,3]"),
     (ListOf(TEXT), "array()", "[]"),
     (ArrayOf(ArrayOf(TEXT)), "array(array('a', NULL), array('\"'))", r'[["a",null],["\""]]'),

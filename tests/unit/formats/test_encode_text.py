@@ -14,6 +14,7 @@ from tailrace.types.core import (
     INTERVAL,
     JSONB,
     NUMERIC,
+    RANGES,
     REAL,
     TEXT,
     TIME,
@@ -38,6 +39,11 @@ PAIR = Record((Column("a", INTEGER), Column("b", TEXT)))
 
 def interval(months: int, days: int, micros: int) -> str:
     return f"named_struct('months', {months}, 'days', {days}, 'micros', {micros}L)"
+
+
+def held_range(lower: str, after: str, endless: str, upper: str, until: str, holds: str = "true") -> str:
+    bounds = f"'lower', {lower}, 'after', {after}, 'endless', {endless}, 'upper', {upper}, 'until', {until}"
+    return f"named_struct('holds', {holds}, {bounds})"
 
 
 CASES = [
@@ -86,6 +92,12 @@ CASES = [
     (ArrayOf(TEXT), r"array('a', 'x y', '', 'null', 'q\"\\', 'b,c')", r'{a,"x y","","null","q\"\\","b,c"}'),
     (ArrayOf(ArrayOf(INTEGER)), "array(array(1, 2), array(3, 4))", "{{1,2},{3,4}}"),
     (MapOf(INTEGER), "map('b', 2, 'a b', 1, 'n', NULL)", '{"a b"=>1,b=>2,n=>NULL}'),
+    (RANGES["int4range"], held_range("1", "false", "false", "5", "false"), "[1,5)"),
+    (RANGES["int8range"], held_range("NULL", "false", "true", "NULL", "false"), "(,)"),
+    (RANGES["daterange"], held_range("NULL", "false", "false", "NULL", "false", holds="false"), "empty"),
+    (RANGES["numrange"], held_range("'1.50'", "true", "false", "'2'", "true"), "(1.5,2]"),
+    (RANGES["tsrange"], held_range("'2024-07-03'", "false", "true", "NULL", "false"), '["2024-07-03 00:00:00",)'),
+    (ListOf(RANGES["int4range"]), f"array({held_range('1', 'false', 'true', 'NULL', 'false')})", '{"[1,)"}'),
     (PAIR, "named_struct('f0', 1, 'f1', 'a b')", '(1,"a b")'),
     (PAIR, r"named_struct('f0', NULL, 'f1', 'q\"\\')", r'(,"q""\\")'),
     (PAIR, "named_struct('f0', 1, 'f1', '')", '(1,"")'),

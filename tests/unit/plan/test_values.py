@@ -13,6 +13,7 @@ import pytest
 from tailrace.errors import DataError
 from tailrace.plan.spark_literals import spark_value
 from tailrace.plan.type_names import type_of
+from tailrace.plan.value_ranges import RangeValue
 from tailrace.plan.values import parse_value
 
 READ: list[tuple[str, str, Any]] = [
@@ -47,6 +48,13 @@ READ: list[tuple[str, str, Any]] = [
     ("text list", r'{a,"b c","q\"x",""}', ["a", "b c", 'q"x', ""]),
     ("map[text=>integer]", '{a=>1,"b c"=>NULL}', {"a": 1, "b c": None}),
     ("character(3)", "a", "a  "),
+    ("int4range", " [1, 5] ", RangeValue(holds=True, lower=1, upper=6)),
+    ("int4range", "(1,2)", RangeValue()),
+    ("int8range", "(,)", RangeValue(holds=True, endless=True)),
+    ("numrange", '("1.5",)', RangeValue(holds=True, lower=Decimal("1.5"), after=True, endless=True)),
+    ("numrange", r'(,\2".5"]', RangeValue(holds=True, upper=Decimal("2.5"), until=True)),
+    ("daterange", "(2024-12-30,2024-12-31]", RangeValue(holds=True, lower=date(2024, 12, 31), upper=date(2025, 1, 1))),
+    ("tsrange", "Empty", RangeValue()),
 ]
 
 
@@ -68,6 +76,9 @@ def test_a_text_form_is_read(type: str, text: str, value: Any) -> None:
         ("timestamp", "yesterday-ish", "22007", 'invalid input syntax for type timestamp: "yesterday-ish"'),
         ("interval", "1 fortnight", "22007", 'invalid input syntax for type interval: "1 fortnight"'),
         ("uuid", "1234", "22P02", 'invalid input syntax for type uuid: "1234"'),
+        ("int4range", "[1,x)", "22P02", 'invalid input syntax for type integer: "x"'),
+        ("int4range", "[5,1)", "22000", "range lower bound must be less than or equal to range upper bound"),
+        ("int4range", "[1,2147483647]", "22003", "integer out of range"),
         ("character varying(2)", "abc", "22001", "value too long for type character varying(2)"),
     ],
 )
@@ -75,6 +86,31 @@ def test_what_is_no_text_form_is_refused(type: str, text: str, sqlstate: str, me
     with pytest.raises(DataError) as raised:
         parse_value(text, type_of(type))
     assert (raised.value.sqlstate, raised.value.message) == (sqlstate, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        ("empty 1", 'Junk after "empty" key word.'),
+        ("1,5)", "Missing left parenthesis or bracket."),
+        ("[1)", "Missing comma after lower bound."),
+        ("[1,2,3)", "Too many commas."),
+        ("[1,5", "Unexpected end of input."),
+        ('["1,5)', "Unexpected end of input."),
+        ("[1,5) x", "Junk after right parenthesis or bracket."),
+    ],
+)
+def test_a_malformed_range_is_told_where(text: str, detail: str) -> None:
+    with pytest.raises(DataError) as raised:
+        parse_value(text, type_of("int4range"))
+    told = (raised.value.sqlstate, raised.value.message, raised.value.detail)
+    assert told == ("22P02", f'malformed range literal: "{text}"', detail)
+
+
+def test_ranges_are_in_the_order_of_postgres() -> None:
+    texts = ["empty", "(,1]", "(,)", "[1,1]", "[1,2)", "[1,2]", "[1,)", "(1,2)", "(1,)"]
+    ranges = [parse_value(text, type_of("numrange")) for text in texts]
+    assert sorted(reversed(ranges)) == ranges
 
 
 def test_a_malformed_document_is_no_jsonb() -> None:

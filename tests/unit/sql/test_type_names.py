@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tailrace.errors import SqlError, UnknownType
 from tailrace.sql.parser import Parser
 from tailrace.types import core
-from tailrace.types.core import ArrayOf, Char, ListOf, MapOf, Numeric, Scalar, SqlType, Varchar
+from tailrace.types.core import ArrayOf, Char, ListOf, MapOf, Numeric, RangeOf, Scalar, SqlType, Varchar
 from tailrace.types.core import Timestamp as Ts
 from tailrace.types.core import TimestampTz as Tz
 
@@ -55,7 +55,7 @@ def parse(text: str) -> SqlType:
         ("map[text => map[text => int list]] list", ListOf(MapOf(MapOf(ListOf(core.INTEGER))))),
         ("json", core.JSONB),
         ("mz_timestamp", core.MZ_TIMESTAMP),
-        ("int4range", Scalar("int4range")),
+        ("int4range", RangeOf(core.INTEGER)),
     ],
 )
 def test_a_spelling_means_a_type(text: str, type_: SqlType) -> None:
@@ -95,6 +95,7 @@ _LEAVES = st.sampled_from(
     [
         *(core.BOOLEAN, core.BIGINT, core.DOUBLE, Numeric(), Numeric(2), Varchar(), Varchar(7), Char(3)),
         *(Ts(), Ts(3), Tz(), Tz(6), core.INTERVAL, core.JSONB, core.UUID, core.UINT8, core.TIME),
+        *core.RANGES.values(),
     ]
 )
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tailrace.errors import DataError, NotSupported, TailraceError, UnknownType
 from tailrace.types import core
+from tailrace.types.arrow import arrow_type
 from tailrace.types.core import ArrayOf, Char, Column, ListOf, MapOf, Numeric, Record, SqlType, Varchar
 from tailrace.types.postgres import (
     binary_form,
@@ -29,6 +30,11 @@ from tailrace.types.postgres import (
 INTERVAL = pa.struct([("months", pa.int32()), ("days", pa.int32()), ("micros", pa.int64())])
 PAIR = Record((Column("f1", core.INTEGER), Column("f2", core.TEXT)))
 PAIR_HELD = pa.struct([("f0", pa.int32()), ("f1", pa.string())])
+NUMBERS, MOMENTS = core.RANGES["int4range"], core.RANGES["tsrange"]
+NUMBERS_HELD, MOMENTS_HELD = arrow_type(NUMBERS), arrow_type(MOMENTS)
+MOMENT = (True, 0, True, True, None, False)
+NOTHING_UP_TO_5 = (True, None, False, False, 5, False)
+RANGES_UP_TO_5 = "000000010000000000000f40" + "0000000100000001" + "00000009" + "080000000400000005"
 
 TABLE_HELD = pa.list_(pa.list_(pa.int32()))
 SOME_UUID = "01234567-89ab-cdef-0123-456789abcdef"
@@ -87,6 +93,11 @@ VALUES: list[tuple[SqlType, pa.DataType, Any, str, str]] = [
     (ArrayOf(core.TEXT), pa.list_(pa.string()), ["null", '"\\'], '{"null","\\"\\\\"}', TWO_TEXTS),
     (ArrayOf(core.INTEGER), pa.list_(pa.int32()), [], "{}", "000000000000000000000017"),
     (ArrayOf(ArrayOf(core.INTEGER)), TABLE_HELD, [[1, 2], [3, 4]], "{{1,2},{3,4}}", SQUARE),
+    (NUMBERS, NUMBERS_HELD, (True, 1, False, False, 5, False), "[1,5)", "02" + "0000000400000001" + "0000000400000005"),
+    (NUMBERS, NUMBERS_HELD, (True, None, False, True, None, False), "(,)", "18"),
+    (NUMBERS, NUMBERS_HELD, (False, None, False, False, None, False), "empty", "01"),
+    (MOMENTS, MOMENTS_HELD, MOMENT, '("1970-01-01 00:00:00",)', "10" + "00000008fffca2fec4c82000"),
+    (ArrayOf(NUMBERS), pa.list_(NUMBERS_HELD), [NOTHING_UP_TO_5], '{"(,5)"}', RANGES_UP_TO_5),
     (PAIR, PAIR_HELD, (1, "a b"), '(1,"a b")', "000000020000001700000004000000010000001900000003612062"),
     (PAIR, PAIR_HELD, (None, ""), '(,"")', "0000000200000017ffffffff0000001900000000"),
 ]
@@ -195,6 +206,8 @@ def test_dictionaries_are_looked_up() -> None:
         (ArrayOf(ArrayOf(Varchar(7))), 1015, -1, 11),
         (ListOf(core.INTEGER), 16384, -1, -1),
         (MapOf(core.INTEGER), 16385, -1, -1),
+        (NUMBERS, 3904, -1, -1),
+        (ArrayOf(MOMENTS), 3909, -1, -1),
         (PAIR, 2249, -1, -1),
         (ArrayOf(PAIR), 2287, -1, -1),
     ],
@@ -205,7 +218,10 @@ def test_types_have_their_oids(type: SqlType, oid: int, length: int, modifier: i
 
 @pytest.mark.parametrize(
     "type",
-    [core.BOOLEAN, core.BIGINT, core.UINT4, core.NUMERIC, core.TEXT, core.JSONB, core.TIMESTAMPTZ, Varchar()],
+    [
+        *(core.BOOLEAN, core.BIGINT, core.UINT4, core.NUMERIC, core.TEXT, core.JSONB, core.TIMESTAMPTZ, Varchar()),
+        *core.RANGES.values(),
+    ],
 )
 def test_oids_lead_back_to_their_types(type: SqlType) -> None:
     assert from_oid(oid_of(type)) == type
@@ -272,6 +288,7 @@ def read_array(text: str) -> list[str | None]:
 
 
 OIDS = [16, 17, 20, 21, 23, 25, 700, 701, 1009, 1016, 1082, 1083, 1184, 1186, 1231, 1700, 2950, 3802]
+OIDS += [3904, 3906, 3908, 3912]
 
 
 @given(st.binary(max_size=60), st.sampled_from(OIDS))

@@ -305,6 +305,7 @@ def _types(session: EngineSession) -> Rows:
     for row in BASE_TYPES:
         schema = SCHEMAS["mz_catalog" if row.oid >= 16384 else "pg_catalog"][0]
         names = {"N": "numeric", "S": "string", "B": "boolean", "D": "date-time", "T": "timespan", "P": "pseudo"}
+        names["R"] = "range"
         category = names.get(row.category, "user-defined")
         yield f"s{row.oid}", row.oid, schema, row.name, category, "s1", PRIVILEGES, None, None
         if row.array:

@@ -94,7 +94,7 @@ def _types(session: EngineSession) -> Rows:
     owner = owner_oid(session)
     for row in BASE_TYPES:
         schema = SCHEMAS["mz_catalog" if row.oid >= 16384 else "pg_catalog"][1]
-        kind = "p" if row.category == "P" else "b"
+        kind = {"P": "p", "R": "r"}.get(row.category, "b")
         rest = (False, 0, -1, 0, 0, None)
         yield (
             *(row.oid, row.name, schema, owner, row.length, row.length in (1, 2, 4, 8), kind, row.category, False),

@@ -16,6 +16,7 @@ from tailrace.plan.functions import (
     numbers,
     operators,
     patterns,
+    ranges,
     strings,
     times,
 )
@@ -23,7 +24,7 @@ from tailrace.plan.functions.entry import Function
 
 FAMILIES = (
     operators, conditional, numbers, strings, patterns, bytes, times, json, json_build, json_path, nested, hashes,
-    catalog,
+    catalog, ranges,
 )  # fmt: skip
 
 _BY_NAME: dict[str, list[Function]] = defaultdict(list)

@@ -18,6 +18,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     SqlType,
@@ -29,6 +30,7 @@ from tailrace.types.postgres.columns import (
     big_endian,
     blobs,
     concat,
+    fixed,
     length_prefixed,
     list_parts,
     plain,
@@ -40,6 +42,9 @@ from tailrace.types.postgres.text import numeric_text, text_form, timestamp_micr
 EPOCH_DAYS = 10_957
 """From 1970-01-01 to 2000-01-01, where PostgreSQL begins to count."""
 EPOCH_MICROS = EPOCH_DAYS * 86_400_000_000
+
+EMPTY, LOWER_INCLUSIVE, UPPER_INCLUSIVE, NO_LOWER, NO_UPPER = 1, 2, 4, 8, 16
+"""The bits of a range's first byte."""
 
 _NUMBERS = {
     "smallint": ">i2",
@@ -70,6 +75,8 @@ def binary_form(values: pa.Array, type: SqlType) -> pa.Array:
             return _array(values, type)
         case Record():
             return _record(values, type)
+        case RangeOf(element=element):
+            return _range(values, element)
         case Varchar() | Char() | ListOf() | MapOf():
             return text_form(values, type).cast(pa.binary())
         case _:
@@ -157,3 +164,20 @@ def _record(values: pa.Array, type: Record) -> pa.Array:
     for field, column in zip(values.flatten(), type.fields, strict=True):
         parts += [pack(">I", oid_of(column.type)), length_prefixed(binary_form(field, column.type))]
     return where_valid(values, concat(*parts))
+
+
+def _range(values: pa.Array, element: SqlType) -> pa.Array:
+    """A byte that tells which bounds there are, then each that is there with its length."""
+    holds, lower, after, endless, upper, until = values.flatten()
+    kinds = (
+        (pc.invert(holds), EMPTY),
+        (pc.and_not(lower.is_valid(), after), LOWER_INCLUSIVE),
+        (until, UPPER_INCLUSIVE),
+        (pc.and_not(holds, lower.is_valid()), NO_LOWER),
+        (endless, NO_UPPER),
+    )
+    flags = sum(pc.fill_null(kind, False).to_numpy(zero_copy_only=False).astype("u1") * bit for kind, bit in kinds)
+    bounds = (
+        pc.if_else(bound.is_valid(), length_prefixed(binary_form(bound, element)), b"") for bound in (lower, upper)
+    )
+    return where_valid(values, concat(fixed(flags.astype("u1")), *bounds))

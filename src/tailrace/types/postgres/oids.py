@@ -11,12 +11,14 @@ from typing import assert_never
 from tailrace.errors import UnknownType
 from tailrace.types.core import (
     JSONB,
+    RANGES,
     TEXT,
     ArrayOf,
     Char,
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     SqlType,
@@ -69,12 +71,22 @@ _SCALARS = {
     "unknown": _TEXT,
 }
 
+_RANGES: dict[SqlType, PgType] = {
+    RANGES["int4range"]: PgType(3904, 3905),
+    RANGES["numrange"]: PgType(3906, 3907),
+    RANGES["tsrange"]: PgType(3908, 3909),
+    RANGES["tstzrange"]: PgType(3910, 3911),
+    RANGES["daterange"]: PgType(3912, 3913),
+    RANGES["int8range"]: PgType(3926, 3927),
+}
+
 _PARAMETRIC: tuple[tuple[PgType, SqlType], ...] = (
     (_NUMERIC, Numeric()),
     (_VARCHAR, Varchar()),
     (_CHAR, TEXT),  # bpchar without a length, which is how a parameter comes, is text of any length
     (_TIMESTAMP, Timestamp()),
     (_TIMESTAMPTZ, TimestampTz()),
+    *((known, type) for type, known in _RANGES.items()),
 )
 
 # Types that drivers give to parameters, held as another: json, name, "char", regclass, regtype, regproc.
@@ -129,6 +141,8 @@ def pg_type(type: SqlType) -> PgType:
             return _MAP
         case Record():
             return _RECORD
+        case RangeOf():
+            return _RANGES[type]
         case ArrayOf(element=element):
             array = pg_type(element).array
             return PgType(array, array)

@@ -16,9 +16,17 @@ import numpy as np
 import pyarrow as pa
 
 from tailrace.errors import DataError, NotSupported
-from tailrace.types.core import DATE, TIMESTAMP, TIMESTAMPTZ, SqlType
-from tailrace.types.postgres.binary import EPOCH_DAYS, EPOCH_MICROS
-from tailrace.types.postgres.oids import ELEMENT_OIDS
+from tailrace.types.core import DATE, RANGES, TIMESTAMP, TIMESTAMPTZ, SqlType
+from tailrace.types.postgres.binary import (
+    EMPTY,
+    EPOCH_DAYS,
+    EPOCH_MICROS,
+    LOWER_INCLUSIVE,
+    NO_LOWER,
+    NO_UPPER,
+    UPPER_INCLUSIVE,
+)
+from tailrace.types.postgres.oids import ELEMENT_OIDS, oid_of
 from tailrace.types.postgres.text import ODD_ELEMENT, interval_text, text_form
 
 _DAY_INFINITY = 2**31 - 1
@@ -193,6 +201,32 @@ class _Elements:
         return _element(_decode(self.data[self.at - length : self.at], self.oid))
 
 
+def _range(bound_oid: int) -> Callable[[bytes], str]:
+    """A byte that tells which bounds there are, then each that is there with its length."""
+
+    def text(data: bytes) -> str:
+        (flags,) = unpack_from("B", data)
+        if flags & EMPTY:
+            return "empty"
+        at, bounds = 1, []
+        for missing in (flags & NO_LOWER, flags & NO_UPPER):
+            if missing:
+                bounds.append("")
+                continue
+            (length,) = unpack_from(">i", data, at)
+            at += 4 + length
+            if length < 0 or at > len(data):
+                raise ValueError(length)
+            bound = _decode(data[at - length : at], bound_oid)
+            bounds.append(f'"{bound}"' if " " in bound else bound)
+        if at != len(data):
+            raise ValueError(data)
+        ends = "[" if flags & LOWER_INCLUSIVE else "(", "]" if flags & UPPER_INCLUSIVE else ")"
+        return ",".join(bounds).join(ends)
+
+    return text
+
+
 def _element(text: str) -> str:
     if not re.search(ODD_ELEMENT, text):
         return text
@@ -231,4 +265,5 @@ _DECODERS: dict[int, Callable[[bytes], str]] = {
     16462: _number(">I"),
     16464: _number(">Q"),
     16552: text_parameter,
+    **{oid_of(range): _range(oid_of(range.element)) for range in RANGES.values()},
 }

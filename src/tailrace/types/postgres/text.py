@@ -18,6 +18,7 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
+    RangeOf,
     Record,
     Scalar,
     SqlType,
@@ -32,6 +33,7 @@ _SPACE = r"\t\n\v\f\r "
 ODD_ELEMENT = r'(?i)^$|^null$|[{}",\\' + _SPACE + "]"
 """Matches what needs quotes as an element of an array; for RE2 and for Python."""
 _ODD_ENTRY = r'(?i)^$|^null$|[{}",=>\\' + _SPACE + "]"
+_ODD_BOUND = r'[()\[\]",\\' + _SPACE + "]"
 _ODD_FIELD = r'^$|[()",\\' + _SPACE + "]"
 
 _DAY_MICROS = 86_400_000_000
@@ -61,6 +63,8 @@ def text_form(values: pa.Array, type: SqlType) -> pa.Array:
             return _map(values, value)
         case Record():
             return _record(values, type)
+        case RangeOf(element=element):
+            return _range(values, element)
         case _:
             assert_never(type)
 
@@ -242,6 +246,15 @@ def _record(values: pa.Array, type: Record) -> pa.Array:
         return where_valid(values, strings("()" for _ in range(len(values))))
     joined = pc.binary_join_element_wise(*fields, pa.scalar(","))
     return where_valid(values, concat("(", joined, ")"))
+
+
+def _range(values: pa.Array, element: SqlType) -> pa.Array:
+    """`[1,5)`, `(,"2024-07-03 18:43:05"]`, `empty`."""
+    holds, lower, after, _, upper, until = values.flatten()
+    low, high = (pc.fill_null(_quoted(text_form(b, element), _ODD_BOUND, '"'), "") for b in (lower, upper))
+    opening = pc.if_else(pc.or_(after, lower.is_null()), "(", "[")
+    shown = concat(opening, low, ",", high, pc.if_else(until, "]", ")"))
+    return where_valid(values, pc.if_else(holds, shown, "empty"))
 
 
 def _quoted(texts: pa.Array, odd: str, escape: str) -> pa.Array:
