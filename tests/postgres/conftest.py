@@ -17,7 +17,7 @@ from tailrace.ticks.loop import Pace
 @pytest.fixture(scope="session")
 def both(spark: SparkSession, postgres: Postgres) -> Iterator[Both]:
     with Engine(spark, pace=Pace(interval=0.02)) as engine:
-        server = Server(host="127.0.0.1", port=0, open_session=lambda _: engine.session())
+        server = Server(host="127.0.0.1", port=0, open_session=engine.open_session)
         server.start()
         tailrace = Client.connect(f"host=127.0.0.1 port={server.port} user=materialize dbname=materialize")
         reference = Client.connect(postgres.url, "SET timezone = 'UTC'", "SET intervalstyle = 'postgres'")
