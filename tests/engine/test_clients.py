@@ -11,6 +11,7 @@ from decimal import Decimal
 import asyncpg
 import psycopg
 import pytest
+from psycopg.types.range import Range, RangeInfo
 
 from tailrace.server.listener import Server
 
@@ -110,6 +111,14 @@ def test_what_others_depend_on_is_not_dropped(connection: psycopg.Connection) ->
     with pytest.raises(psycopg.errors.DependentObjectsStillExist) as caught:
         connection.execute("DROP TABLE bids")
     assert "CASCADE" in (caught.value.diag.message_hint or "")
+
+
+def test_psycopg_learns_of_ranges_from_the_catalog(connection: psycopg.Connection) -> None:
+    known = RangeInfo.fetch(connection, "int4range")
+    assert known is not None
+    assert (known.oid, known.array_oid, known.subtype_oid) == (3904, 3905, 23)
+    query = "SELECT r @> %s, upper(r) FROM (SELECT %s::int4range) s(r)"
+    assert connection.execute(query, (5, Range(1, 9))).fetchone() == (True, 9)
 
 
 def test_asyncpg_prepares_and_fetches(server: Server) -> None:

@@ -14,7 +14,7 @@ from tailrace.engine.system.mz_catalog import definition, function_rows, owner_i
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.type_rows import BASE_TYPES
 from tailrace.sql.keywords import KEYWORDS, RESERVED
-from tailrace.types.core import ArrayOf, ListOf, SqlType
+from tailrace.types.core import RANGES, ArrayOf, ListOf, SqlType
 from tailrace.types.postgres.oids import length_of, modifier_of, oid_of
 
 if TYPE_CHECKING:
@@ -242,6 +242,12 @@ TABLES: tuple[SystemTable, ...] = (
         _attributes,
     ),
     table("pg_catalog.pg_type", _TYPE_COLUMNS, _types),
+    table(
+        "pg_catalog.pg_range",
+        "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, rngcanonical oid,"
+        " rngsubdiff oid",
+        lambda _: [(oid_of(range), oid_of(range.element), 0, 0, 0, 0, 0) for range in RANGES.values()],
+    ),
     table(
         "pg_catalog.pg_database",
         "oid oid, datname text, datdba oid, encoding integer, datlocprovider text, datistemplate boolean,"

@@ -25,11 +25,6 @@ TABLES: tuple[SystemTable, ...] = (
     ),
     empty("pg_catalog.pg_enum", "oid oid, enumtypid oid, enumsortorder real, enumlabel text"),
     empty(
-        "pg_catalog.pg_range",
-        "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, rngcanonical oid, "
-        "rngsubdiff oid",
-    ),
-    empty(
         "pg_catalog.pg_depend",
         "classid oid, objid oid, objsubid integer, refclassid oid, refobjid oid, refobjsubid integer, "
         "deptype text",
