@@ -15,7 +15,8 @@ from tailrace.errors import DataError, InvalidText
 from tailrace.types.core import RangeOf
 
 DISORDER = "range lower bound must be less than or equal to range upper bound"
-_LEAST_AND_MOST = {"int4range": 2**31, "int8range": 2**63}
+_EMPTY = "empty"
+_BEYOND = {"int4range": 2**31, "int8range": 2**63}
 
 
 @total_ordering
@@ -43,10 +44,9 @@ EMPTY = RangeValue()
 
 def range_value(text: str, type: RangeOf, bound: Callable[[str], Any]) -> RangeValue:
     """Raises InvalidText for what is no range, DataError 22000 if its bounds are in the wrong order."""
-    parts = _parts(text)
-    if parts is None:
+    flags, *bounds = range_parts(text)
+    if flags == _EMPTY:
         return EMPTY
-    flags, *bounds = parts
     lower, upper = (None if part is None else bound(part) for part in bounds)
     return _made(lower, upper, flags[0] == "[", flags[1] == "]", type)
 
@@ -80,18 +80,18 @@ def _next(value: Any, type: RangeOf) -> Any:
             return value + timedelta(days=1)
         except OverflowError:
             raise DataError("date out of range", sqlstate="22008") from None
-    if value + 1 == _LEAST_AND_MOST[str(type)]:
+    if value + 1 == _BEYOND[str(type)]:
         raise DataError(f"{type.element} out of range", sqlstate="22003")
     return value + 1
 
 
-def _parts(text: str) -> tuple[str, str | None, str | None] | None:
-    """Both brackets, and the texts of the bounds that are there.  None: the empty range."""
+def range_parts(text: str) -> tuple[str, str | None, str | None]:
+    """Both brackets, or `empty`, and the texts of the bounds that are there."""
     body = text.strip()
-    if body[:5].lower() == "empty":
+    if body[:5].lower() == _EMPTY:
         if body[5:]:
             raise _malformed(text, 'Junk after "empty" key word.')
-        return None
+        return _EMPTY, None, None
     if body[:1] not in ("[", "("):
         raise _malformed(text, "Missing left parenthesis or bracket.")
     lower, place = _bound(body, 1, text)

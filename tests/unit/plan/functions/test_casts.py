@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tailrace.errors import InvalidText
+from tailrace.jvm.functions import install
 from tailrace.plan.coercion import assign
 from tailrace.plan.data_errors import translate
 from tailrace.plan.expressions import Ref
 from tailrace.plan.to_spark import render_expression
+from tailrace.plan.value_ranges import range_parts
 from tailrace.types.core import TEXT, Varchar
 
 if TYPE_CHECKING:
     from unit.plan.conftest import Failure, Meanings
+
+
+def test_a_range_at_run_time_is_read_as_a_constant_is(spark: SparkSession) -> None:
+    install(spark)
+    chance = random.Random(7)
+    pieces = [*'[](),"\\ 1', '""', '"1"', "empty", "Empty"]
+    bounds = ["".join(chance.choices(pieces, k=chance.randrange(4))) for _ in range(2000)]
+    pairs = zip(bounds, bounds[1:], chance.choices("[(", k=1999), chance.choices(")]", k=1999), strict=False)
+    texts = sorted({*bounds, *(f"{opening}{lower},{upper}{closing}" for lower, upper, opening, closing in pairs)})
+    rows = spark.createDataFrame([(text,) for text in texts], "t string")
+    found = [row[0] for row in rows.selectExpr("tailrace_try(tailrace_range_parts(t))").collect()]
+    expected: list[list[str | None] | None] = []
+    for text in texts:
+        try:
+            expected.append([*range_parts(text)])
+        except InvalidText:
+            expected.append(None)
+    assert dict(zip(texts, found, strict=True)) == dict(zip(texts, expected, strict=True))
+    assert sum(parts is not None for parts in expected) > 100
 
 
 def test_numbers(means: Meanings) -> None:
