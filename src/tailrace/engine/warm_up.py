@@ -19,7 +19,6 @@ from tailrace.formats.decode_json import JsonDecoder, same_text
 from tailrace.formats.encoders import encoder
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.envelope import UPSERT, Envelope
-from tailrace.state.layout import Layout
 from tailrace.types.core import BIGINT, TEXT, Column
 
 _ROWS = 100_000
@@ -68,8 +67,7 @@ def _decoded() -> str:
 
 def _sums() -> str:
     keys = "xxhash64(c3, c1) AS h, c3 AS c0, c1"
-    rows = f"SELECT {keys}, weight FROM ({_decoded()})"
-    return Layout(row=("string", "bigint")).consolidated(rows, scattered=True)
+    return f"SELECT {keys}, sum(weight) AS weight FROM ({_decoded()}) GROUP BY 1, 2, 3 HAVING sum(weight) <> 0"
 
 
 def _last() -> str:

@@ -98,12 +98,10 @@ class Stateless:
         return ()
 
 
-def absorb(
-    store: Store, trace: Trace, t: Tick, change: ZSet, *, consolidated: bool = False, scattered: bool = False
-) -> None:
+def absorb(store: Store, trace: Trace, t: Tick, change: ZSet, *, consolidated: bool = False) -> None:
     """Appends `change`, which covers everything from the trace's frontier to `t`.  One Spark job, or none.
 
-    `consolidated` says that no row in it cancels another, `scattered` that few of them are equal.
+    `consolidated` says that no row in it cancels another.
     """
     run = None
     if change.sql is not None:
@@ -115,7 +113,6 @@ def absorb(
             change.rows,
             consolidated=consolidated,
             positive=change.positive,
-            scattered=scattered,
         )
     trace.append(t, run)
 

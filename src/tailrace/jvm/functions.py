@@ -23,9 +23,6 @@ and only slower.
 | `tailrace_range_parts` | the brackets and bounds of a range's text (Ranges.java) |
 | others | texts and bytes (Texts.java) |
 
-Beside them one way of planning: rows that a query brings together before it groups them are added up once
-(OnePass.java), where Spark would do it twice.
-
 Of the last seven groups SQL has only what a cast needs: without Java, the others are not there.
 """
 
@@ -119,7 +116,6 @@ _FUNCTIONS: dict[str, tuple[str, DataType]] = {
     "tailrace_normalized": ("Texts$Normalized", _STRING),
 }
 _TRY = "Attempt"
-_ONE_PASS = "OnePass"
 
 # Spark's JSON functions stop reading after the first value.  So the text is put into an array before a mark
 # of our own: the mark is the second element if, and only if, the text is exactly one value.  To forge that, a
@@ -217,9 +213,6 @@ def install_java(spark: SparkSession) -> None:
     builder = _loaders[context].loadClass(_TRY).newInstance()
     functions = spark._jsparkSession.sessionState().functionRegistry()
     functions.createOrReplaceTempFunction("tailrace_try", builder, "built-in")
-    strategy = _loaders[context].loadClass(_ONE_PASS).newInstance()
-    planning = spark._jsparkSession.experimental()
-    getattr(planning, "extraStrategies_$eq")(planning.extraStrategies().appended(strategy))
 
 
 def install_sql(spark: SparkSession) -> None:
@@ -240,7 +233,7 @@ def _compiled(spark: SparkSession) -> Any:
     jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(folder))
     jar = Path(folder, "tailrace-functions.jar")
     with zipfile.ZipFile(jar, "w") as archive:
-        for name in (*_SOURCES, _TRY, _ONE_PASS):
+        for name in (*_SOURCES, _TRY):
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(loader)
             compiler.cook(Path(__file__).with_name(f"{name}.java").read_text())

@@ -44,14 +44,9 @@ class Layout:
     def columns(self) -> str:
         return ", ".join(["h", *(f"c{i}" for i in range(self.arity)), *self.sum_names])
 
-    def consolidated(self, sql: str, *, scattered: bool = False) -> str:
-        """The same content with each row once and no row without sums, as Spark text.  Costs a shuffle.
-
-        `scattered`: few rows are equal, so that adding up before the shuffle would save nothing (jvm/OnePass.java).
-        """
+    def consolidated(self, sql: str) -> str:
+        """The same content with each row once and no row without sums, as Spark text.  Costs a shuffle."""
         row = columns(self.arity)
-        if scattered and row:
-            sql = f"SELECT /*+ REPARTITION(h) */ * FROM ({sql})"
         group = f"h, {row}" if row else "h"
         sums = ", ".join(f"CAST(sum({name}) AS {type}) AS {name}" for name, type in self.sums)
         some = " OR ".join(f"sum({name}) <> 0" for name in self.sum_names)

@@ -126,24 +126,23 @@ class Store:
         *,
         consolidated: bool = True,
         positive: bool = False,
-        scattered: bool = False,
     ) -> Run | None:
         """Runs one Spark job; a second one if the guess `rows` was far too low for the driver.  The result as a run, or
         None if there is no row.
 
         Rows that are not `consolidated` yet will be: few of them here, which saves Spark a shuffle.  `positive`: no
-        row takes another one away.  `scattered`: few of them are equal.
+        row takes another one away.
         """
         self.work.jobs += 1
         small = rows <= self.small_rows
         here = not consolidated and small and can_consolidate(layout)
         if not consolidated and not here:
-            sql = layout.consolidated(sql, scattered=scattered)
+            sql = layout.consolidated(sql)
         if small:
             try:
                 run = self._small(sql, layout, lo, hi, consolidated=not here)
             except TooMuch:
-                sql = layout.consolidated(sql, scattered=scattered) if here else sql
+                sql = layout.consolidated(sql) if here else sql
                 run = self._large(sql, layout, lo, hi, self.work)
         else:
             run = self._large(sql, layout, lo, hi, self.work)

@@ -47,7 +47,7 @@ class Arranged:
         change = self.input.delta(self.trace.upper, t)
         if any(map(can_fail, self.key)):
             change = change.settled()
-        absorb(self.store, self.trace, t, self._hashed(change), consolidated=change.positive, scattered=True)
+        absorb(self.store, self.trace, t, self._hashed(change), consolidated=change.positive)
 
     def _hashed(self, change: ZSet) -> ZSet:
         if change.sql is None:

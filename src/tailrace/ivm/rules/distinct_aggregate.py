@@ -65,8 +65,7 @@ class DistinctAdditive:
     def advance(self, t: Tick) -> None:
         if self.pairs.upper < t:
             self.input.advance(t)
-            added = self._pair_contributions(self.input.delta(self.pairs.upper, t))
-            absorb(self.store, self.pairs, t, added, scattered=True)
+            absorb(self.store, self.pairs, t, self._pair_contributions(self.input.delta(self.pairs.upper, t)))
         if self.trace.upper < t:
             absorb(self.store, self.trace, t, self._contributions(self.trace.upper, t))
 
