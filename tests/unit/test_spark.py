@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
 
-from tailrace.spark import SQL_SETTINGS, build_session, configure
+from tailrace.spark import SQL_SETTINGS, _collector, build_session, configure
 
 
 def test_the_session_has_our_settings(spark: SparkSession) -> None:
@@ -31,6 +31,20 @@ def test_configure_gives_our_settings_to_another_session_only(spark: SparkSessio
     third.conf.set("spark.sql.ansi.enabled", "false")
     assert configure(other).conf.get("spark.sql.ansi.enabled") == "true"
     assert third.conf.get("spark.sql.ansi.enabled") == "false"
+
+
+@pytest.mark.parametrize(
+    ("memory", "given", "expected"),
+    [
+        ("4g", "", "-XX:+UseParallelGC"),
+        ("8192m", "-Dx=1", "-XX:+UseParallelGC"),
+        ("64g", "", ""),
+        ("2048m", "-XX:+UseG1GC", ""),
+        ("4000000000", "", ""),
+    ],
+)
+def test_a_small_heap_is_not_collected_beside_the_work(memory: str, given: str, expected: str) -> None:
+    assert _collector(memory, given) == expected
 
 
 def test_a_second_build_shares_the_context(spark: SparkSession) -> None:
