@@ -29,6 +29,7 @@ from tailrace.types.core import BEGINNING, Tick
 
 SMALL_ROWS = 20_000
 """Up to here a change stays on the driver."""
+_MOST_HERE = 5  # times as much, if it is there already
 
 
 @dataclass(slots=True)
@@ -168,10 +169,14 @@ class Store:
         return Run(lo=lo, hi=hi, rows=table.num_rows, name=name, table=table)
 
     def settled_run(self, table: pa.Table, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
-        """A run of rows that are on the driver and may cancel each other.  No job."""
+        """A run of rows that are on the driver and may cancel each other.  Many of them do not stay there: Spark would
+        copy them into its heap whenever it reads them.  No job."""
         settles = can_consolidate(layout)
         run = self.run_of(consolidate(table, layout) if settles else table, layout, lo, hi)
-        return None if run is None else replace(run, is_settled=settles)
+        if run is None:
+            return None
+        run = replace(run, is_settled=settles)
+        return run if run.rows <= _MOST_HERE * self.small_rows else self.spill(run, layout)
 
     def _add_lasting(self, add: Callable[[], str]) -> str:
         with self.views.lasting():

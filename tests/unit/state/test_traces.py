@@ -187,3 +187,15 @@ def test_what_was_thought_to_be_little_and_is_too_much_for_the_driver_becomes_a_
     assert run is not None
     assert run.path is not None
     assert run.rows == 200_000
+
+
+def test_many_rows_do_not_stay_on_the_driver(spark: SparkSession, tmp_path: Path) -> None:
+    store = Store(views=Views(spark), directory=tmp_path, small_rows=2)
+    entries = [(f"n{i}", i, 1) for i in range(11)]
+    few, many = (store.settled_run(rows(*part), LAYOUT, BEGINNING, Tick(1)) for part in (entries[:10], entries))
+    assert few is not None
+    assert few.table is not None
+    assert many is not None
+    assert many.table is None
+    assert many.is_settled
+    assert sorted(spark.sql(f"SELECT c0, c1, weight FROM {many.view}").collect()) == sorted(entries)
