@@ -21,7 +21,15 @@ from tailrace.engine import asking, auditing, clusters, dialects, flink_hints, p
 from tailrace.engine.define import Identity
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables, seconds
-from tailrace.errors import DuplicateObject, NotSupported, SqlError, SyntaxFailure, TailraceError, WrongObjectType
+from tailrace.errors import (
+    DuplicateObject,
+    NotSupported,
+    SqlError,
+    SyntaxFailure,
+    TailraceError,
+    UnknownObject,
+    WrongObjectType,
+)
 from tailrace.plan.bind import BoundQuery, bind_query
 from tailrace.plan.names import Relation
 from tailrace.plan.nodes import Node
@@ -353,6 +361,16 @@ class EngineSession:
         """The item of a name; with kinds, one of those."""
         catalog = self.engine.catalog
         return catalog.expect(name.parts, kinds, name.position) if kinds else catalog.resolve(name.parts, name.position)
+
+    def resolve_if_exists(self, name: Name, kind: str, *, if_exists: bool) -> Item | None:
+        """The same for ALTER … [IF EXISTS]: None, and a notice, if it is not there and need not be."""
+        try:
+            return self.resolve(name, kind)
+        except UnknownObject:
+            if not if_exists:
+                raise
+            self.notice(f'{kind} "{name}" does not exist, skipping')
+            return None
 
     def printer(self, redacted: bool = False) -> Printer:
         """Prints statements with full names, as the catalog stores them."""

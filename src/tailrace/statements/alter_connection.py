@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from tailrace.engine import connections, privileges, reopening
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.define import Identity
-from tailrace.errors import InvalidOption, NotSupported, UnknownObject
+from tailrace.errors import InvalidOption, NotSupported
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import PLAIN, Given, Options, option_name, parse_option, parse_options
 from tailrace.sql.parser import Parser
@@ -80,12 +80,8 @@ def _reset(p: Parser, reset: list[Given]) -> None:
 
 def execute(statement: AlterConnection, session: Session, arguments: Arguments) -> Result:
     """What runs with the connection goes on with the new settings; if they are refused, with the old ones."""
-    try:
-        item = session.resolve(statement.name, "connection")
-    except UnknownObject:
-        if not statement.if_exists:
-            raise
-        session.notice(f'connection "{statement.name}" does not exist, skipping')
+    item = session.resolve_if_exists(statement.name, "connection", if_exists=statement.if_exists)
+    if item is None:
         return Result(tag="ALTER CONNECTION")
     old: CreateConnection = item.statement
     new = replace(old, details=old.type.altered(old.details, statement.change, statement.reset))

@@ -11,7 +11,7 @@ from tailrace.catalog.roles import Role
 from tailrace.engine import clusters, renaming
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_membership, role_named
-from tailrace.errors import SqlError, UnknownObject
+from tailrace.errors import SqlError
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -76,12 +76,8 @@ def execute(statement: Rename | AlterOwner, session: Session, arguments: Argumen
     if statement.kind is ObjectKind.CLUSTER:
         _cluster(statement, session)
         return tag
-    try:
-        item = session.resolve(statement.name, str(statement.kind))
-    except UnknownObject:
-        if not statement.if_exists:
-            raise
-        session.notice(f'{statement.kind} "{statement.name}" does not exist, skipping')
+    item = session.resolve_if_exists(statement.name, str(statement.kind), if_exists=statement.if_exists)
+    if item is None:
         return tag
     if item.id.startswith("s"):
         raise SqlError(f"system item '{item.name}' cannot be modified", sqlstate="42501")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tailrace.engine import sink_switch, sinks
 from tailrace.engine.context import Arguments, Session
-from tailrace.errors import InvalidOption, NotSupported, UnknownObject
+from tailrace.errors import InvalidOption, NotSupported
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import Given, Options, option_name, parse_options
 from tailrace.sql.parser import Parser
@@ -65,12 +65,8 @@ def _check(options: Options, verb: str) -> None:
 
 def execute(statement: AlterSink, session: Session, arguments: Arguments) -> Result:
     tag = Result(tag="ALTER SINK")
-    try:
-        item = session.resolve(statement.name, "sink")
-    except UnknownObject:
-        if not statement.if_exists:
-            raise
-        session.notice(f'sink "{statement.name}" does not exist, skipping')
+    item = session.resolve_if_exists(statement.name, "sink", if_exists=statement.if_exists)
+    if item is None:
         return tag
     if statement.relation is not None:
         sink_switch.switch(session, item, statement.relation)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tailrace.engine.context import Arguments, Session
-from tailrace.errors import NotSupported, UnknownObject
+from tailrace.errors import NotSupported
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import Given, Options, option_name, parse_options
 from tailrace.sql.parser import Parser
@@ -58,12 +58,8 @@ def parse_change(p: Parser, target: Target) -> AlterHistory | None:
 def execute(statement: AlterHistory, session: Session, arguments: Arguments) -> Result:
     """More is kept from now on; what was forgotten does not come back."""
     tag = Result(tag=f"ALTER {statement.kind.upper()}")
-    try:
-        item = session.resolve(statement.name, str(statement.kind))
-    except UnknownObject:
-        if not statement.if_exists:
-            raise
-        session.notice(f'{statement.kind} "{statement.name}" does not exist, skipping')
+    item = session.resolve_if_exists(statement.name, str(statement.kind), if_exists=statement.if_exists)
+    if item is None:
         return tag
     if not hasattr(item.statement, "retain_history"):
         raise NotSupported(f"RETAIN HISTORY of {item.kind} {item.name.item} not yet supported")
