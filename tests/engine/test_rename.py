@@ -104,3 +104,21 @@ def test_what_cannot_be_renamed_says_why(engine: Engine) -> None:
     engine.sql("ALTER TABLE IF EXISTS nobody RENAME TO somebody")
     with pytest.raises(SqlError, match="is a table not a view"):
         engine.sql("ALTER VIEW t RENAME TO u")
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("table", "RENAME TO other"),
+        ("materialized view", "SET (RETAIN HISTORY = FOR '1 hour')"),
+        ("connection", "SET (BROKER 'localhost:9092')"),
+        ("sink", "SET FROM t"),
+    ],
+)
+def test_what_need_not_be_there_is_skipped_with_a_notice(engine: Engine, kind: str, change: str) -> None:
+    session = engine.session()
+    statement = f"ALTER {kind.upper()} {{}}nosuch {change}"
+    session.execute(session.prepare(statement.format("IF EXISTS ")), [])
+    assert [notice.message for notice in session.notices] == [f'{kind} "nosuch" does not exist, skipping']
+    with pytest.raises(UnknownObject):
+        session.execute(session.prepare(statement.format("")), [])
