@@ -21,6 +21,7 @@ _UNSETTLED = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError._NOENT,  # of the client itself, which knows no leader and does not ask again by itself
 )
 
 _admin = AdminClient({"bootstrap.servers": BOOTSTRAP})
@@ -59,6 +60,7 @@ def end_offsets(topic: str) -> list[int]:
             if error.args[0].code() not in _UNSETTLED:
                 raise
             time.sleep(0.05)
+            _admin.list_topics(topic, timeout=10)
         else:
             return [offsets[p] for p in range(PARTITIONS)]
 

@@ -8,12 +8,15 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tailrace.engine.engine import Engine
+from tailrace.sinks.kafka_plans import Plans
+from tailrace.sinks.kafka_records import Plan
 from tailrace.testing.broker import Broker
-from tailrace.testing.topics import read_committed, settle
+from tailrace.testing.topics import ends, is_there, read_committed, settle
 
 PATIENCE_SECONDS = 120.0
 
@@ -112,6 +115,54 @@ def test_a_sink_that_is_paused_in_the_middle_of_a_write_is_waited_for_by_nobody(
     engine.settle()
     assert told(other_broker, "silent_paused") == [0, 1, 2]
     engine.sql("DROP CLUSTER away CASCADE")
+
+
+@pytest.mark.slow
+def test_a_broker_that_falls_silent_in_the_middle_of_much_holds_up_its_own_sink_alone(
+    engine, sinks, broker, other_broker, monkeypatch
+):
+    far = engine.cluster.deliveries[engine.catalog.resolve(("far_out",)).id]
+    begin = Plans.begin
+
+    def begin_and_hear_no_more(plans: Plans, *args: Any, **kwargs: Any) -> Plan:
+        plan = begin(plans, *args, **kwargs)
+        if plans is far.sink._plans:
+            monkeypatch.undo()
+            os.kill(other_broker.pid, signal.SIGSTOP)
+        return plan
+
+    monkeypatch.setattr(Plans, "begin", begin_and_hear_no_more)
+    far.sink._plans._outlet = replace(far.sink._plans._outlet, patience=3.0)  # Spark has few places for tasks
+    many = far.sink._limits.small_rows + 1
+    try:
+        engine.sql(f"INSERT INTO bids SELECT generate_series(1, {many})")
+        assert far.is_reading
+        for item in range(many + 1, many + 5):
+            insert(engine, item)
+        near = engine.cluster.deliveries[engine.catalog.resolve(("near_out",)).id]
+        wait_for(lambda: near.owes_nothing(engine.cluster.done))
+        assert sorted(told(broker, "silent_near")[-4:]) == list(range(many + 1, many + 5))
+        wait_for(lambda: status(engine, "far_out")[0] == "stalled")
+    finally:
+        os.kill(other_broker.pid, signal.SIGCONT)
+    wait_for(lambda: far.owes_nothing(engine.cluster.done))
+    assert sorted(told(other_broker, "silent_far")[-many - 4 :]) == list(range(1, many + 5))
+
+
+def test_a_sink_that_is_dropped_in_the_middle_of_a_snapshot_leaves_nothing_open(engine, broker):
+    engine.sql("CREATE TABLE much (item int NOT NULL, PRIMARY KEY (item))")
+    engine.sql("INSERT INTO much SELECT generate_series(1, 400000)")
+    engine.sql(
+        f"CREATE CONNECTION here TO KAFKA (BROKER '{broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT);"
+        "CREATE SINK much_out FROM much INTO KAFKA CONNECTION here (TOPIC 'silent_much')"
+        " KEY (item) FORMAT JSON ENVELOPE UPSERT"
+    )
+    wait_for(lambda: is_there(broker.bootstrap, "silent_much") and any(ends(broker.bootstrap, "silent_much").values()))
+    delivery = engine.cluster.deliveries[engine.catalog.resolve(("much_out",)).id]
+    assert delivery.is_reading  # so it is in the middle
+    engine.sql("DROP SINK much_out")
+    settle(broker.bootstrap, "silent_much")
+    engine.sql("DROP TABLE much; DROP CONNECTION here")
 
 
 @pytest.mark.slow

@@ -5,16 +5,18 @@ import time
 from collections import Counter
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from kafka.sink_of import changes, definition_of, numbers, records, told, upserts, zset
-from tailrace.errors import Fenced, InternalError, SqlError
+from tailrace.errors import Fenced, InternalError, SqlError, Unavailable
 from tailrace.kafka.admin import TopicLayout, Topics
 from tailrace.sinks.contract import Progress
 from tailrace.sinks.kafka import KafkaSink
 from tailrace.sinks.kafka_definition import Limits
 from tailrace.sinks.kafka_slots import SlotTask, _Slot
+from tailrace.sinks.kafka_writer import TransactionalWriter
 from tailrace.types.core import Tick
 
 FOUR_SLOTS = Limits(slot_rows=2_500_000)  # of the ten million rows that `large` pretends
@@ -96,6 +98,24 @@ def test_rows_without_a_key_are_spread_over_slots_too(broker, spark):
     found = Counter(json.loads(each.value)["after"]["k"] for each in told(definition))
     assert found == Counter(range(ROWS))
     assert len(records(definition)) == 6
+
+
+def test_a_slot_whose_task_died_is_not_left_open_when_its_sink_is_closed(definition, spark, monkeypatch):
+    """Readers would wait for it until its time-out."""
+
+    def die(task: SlotTask) -> None:
+        slot = TransactionalWriter(task.outlet, f"{task.transactional_id}-0", task.time_out)
+        slot.begin()
+        slot.send(pa.record_batch({"key": [b"{}"], "value": [b"{}"], "copies": [1]}), 10, 3)
+        slot.flush()
+        raise Unavailable("the task is gone")
+
+    sink = started(definition, spark)
+    monkeypatch.setattr("tailrace.sinks.kafka_plans.SlotTask", lambda **given: die(SlotTask(**given)))
+    with pytest.raises(Unavailable):
+        sink.write(Tick(10), numbers(ROWS, large=True))
+    sink.close()
+    assert told(definition) == []
 
 
 def broken_at_one_slot(broker, spark, limits=FOUR_SLOTS):

@@ -302,3 +302,29 @@ def test_a_server_that_cannot_be_reached_is_named(engine: Engine, postgres: Post
     engine.sql("VALIDATE CONNECTION pg")
     with pytest.raises(Unavailable):
         engine.sql("VALIDATE CONNECTION nowhere")
+
+
+def test_a_server_that_keeps_one_sink_waiting_keeps_no_other(
+    engine: Engine, connection: str, postgres: Postgres, server: psycopg.Connection, name: str
+) -> None:
+    tea(engine, name)
+    sink(engine, name)
+    engine.sql(
+        f"CREATE SINK {name}_free FROM {name}"
+        f" INTO POSTGRES CONNECTION pg (TABLE '{name}.free') KEY (item) MODE UPSERT"
+    )
+    engine.settle()
+    with postgres.connect() as other, other.transaction():
+        other.execute(f"LOCK TABLE {name}.t IN ACCESS EXCLUSIVE MODE".encode())
+        for number in range(3):
+            engine.sql(f"INSERT INTO {name} VALUES ('rye{number}', {number})")
+        waiting = engine.cluster.deliveries[engine.catalog.resolve((f"{name}_out",)).id]
+        assert waiting.is_under_way  # at a lock that nobody has given up yet
+        deadline = time.monotonic() + 60
+        while len(rows(server, f"SELECT FROM {name}.free")) < 4:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    deadline = time.monotonic() + 60
+    while len(rows(server, f"SELECT FROM {name}.t")) < 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

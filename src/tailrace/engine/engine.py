@@ -229,7 +229,7 @@ class Engine:
         self._is_closed = True
         self.loop.stop()
         for delivery in self.cluster.deliveries.values():
-            delivery.sink.close()
+            delivery.close()
         for source in self.cluster.sources.values():
             source.close()
         self.running.close()

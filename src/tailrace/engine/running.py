@@ -22,6 +22,7 @@ from tailrace.sources.progress import progress
 from tailrace.state.checkpoint import Frontiers
 from tailrace.statements.registry import parse_statement
 from tailrace.testing import defences
+from tailrace.ticks.beside import Jobs
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.inputs import LogInput, Reading, TableInput, UpsertInput, table_trace, upsert_trace
 from tailrace.types.core import BEGINNING, Tick
@@ -168,6 +169,7 @@ class Running:
             knows=defences.known_ticks(engine.log),
             interval=item.statement.commit_interval.total_seconds(),
             beside=True,
+            jobs=Jobs(store=engine.store, name=f"sink {item.id}"),
         )
         engine.statuses.note(item.id, "starting")
 
@@ -189,6 +191,7 @@ class Running:
             written=written,
             knows=defences.known_ticks(engine.log),
             beside=True,
+            jobs=Jobs(store=engine.store, name=f"sink {item.facts['sink']}"),
         )
         engine.statuses.note(item.facts["sink"], "starting")
 

@@ -11,6 +11,7 @@ import itertools
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -82,9 +83,17 @@ def keep_in(views: Views) -> Callable[[str, Schema], str | None]:
     return keep
 
 
-class _Scratch(threading.local):
-    names: list[str] | None = None
-    memory: dict[Hashable, Any] | None = None
+@dataclass(slots=True, eq=False)
+class _Scratch:
+    """`users`: who may still plan texts over its views."""
+
+    names: list[str] = field(default_factory=list)
+    memory: dict[Hashable, Any] = field(default_factory=dict)
+    users: int = 1
+
+
+class _Local(threading.local):
+    scratch: _Scratch | None = None
 
 
 class Views:
@@ -97,13 +106,14 @@ class Views:
     def __init__(self, spark: SparkSession) -> None:
         self.large = spark
         self.small, self.files = _session(spark, _SMALL), _session(spark, _FILES)
-        self._local = _Scratch()
+        self._local = _Local()
+        self._lock = threading.Lock()
 
     def add(self, rows: DataFrame) -> str:
         name = f"tr_{next(_numbers)}"
         rows.createOrReplaceGlobalTempView(name)
-        if self._local.names is not None:
-            self._local.names.append(name)
+        if self._local.scratch is not None:
+            self._local.scratch.names.append(name)
         return f"global_temp.{name}"
 
     def add_arrow(self, table: pa.Table, schema: str) -> str:
@@ -115,27 +125,41 @@ class Views:
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
-        """Views added inside are dropped at the end."""
-        outer, self._local.names = self._local.names, []
-        remembered, self._local.memory = self._local.memory, {}
+        """Views added inside are dropped at the end, or when the last one who keeps them lets go."""
+        outer, mine = self._local.scratch, _Scratch()
+        self._local.scratch = mine
         try:
             yield
         finally:
-            mine, self._local.names = self._local.names, outer
-            self._local.memory = remembered
-            for name in mine or ():
-                self.drop(name)
+            self._local.scratch = outer
+            self._let_go(mine)
+
+    def keep_scratch(self) -> Callable[[], None]:
+        """The views of this thread's scratch stay until what is returned is called, by whatever thread."""
+        kept = self._local.scratch
+        if kept is None:
+            return lambda: None
+        with self._lock:
+            kept.users += 1
+        return lambda: self._let_go(kept)
+
+    def _let_go(self, scratch: _Scratch) -> None:
+        with self._lock:
+            scratch.users -= 1
+            is_last = scratch.users == 0
+        for name in scratch.names if is_last else ():
+            self.drop(name)
 
     @property
     def in_scratch(self) -> bool:
         """Views that this thread adds will be dropped at the end."""
-        return self._local.names is not None
+        return self._local.scratch is not None
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made once in a scratch: for texts over views that go with it."""
-        memory = self._local.memory
-        if memory is None:
+        if self._local.scratch is None:
             return make()
+        memory = self._local.scratch.memory
         if key not in memory:
             memory[key] = make()
         found: T = memory[key]
@@ -144,11 +168,11 @@ class Views:
     @contextmanager
     def lasting(self) -> Iterator[None]:
         """Views added inside outlive the scratch they are made in."""
-        outer, self._local.names = self._local.names, None
+        outer, self._local.scratch = self._local.scratch, None
         try:
             yield
         finally:
-            self._local.names = outer
+            self._local.scratch = outer
 
 
 def _session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:

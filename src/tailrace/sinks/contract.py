@@ -42,6 +42,8 @@ class Sink(Protocol):
     After a crash it offers the same tick with the same rows again.  A sink is exactly-once when rows and tick number
     become durable in one step of the *target*: a Kafka transaction, an Iceberg snapshot, a Postgres transaction.
     After any error the loop calls `progress` again before it writes: what the target holds is the only truth.
+
+    Methods are called by several threads, beside the loop, but never by two of them at once.
     """
 
     def progress(self) -> Progress:
@@ -60,10 +62,11 @@ class Sink(Protocol):
 
 @runtime_checkable
 class PatientSink(Sink, Protocol):
-    """A sink whose target may be waited for beside the loop, while other sinks get their ticks."""
+    """A sink that is quicker if what Spark has to do is done by the loop's thread, and only the target waited for
+    beside it."""
 
-    def prepared(self, tick: Tick, delta: ZSet) -> Callable[[], Written]:
-        """`write` in two parts: on return all is done that needs Spark, or is large; what is returned does the rest.
+    def prepared(self, tick: Tick, delta: ZSet) -> Callable[[], Written] | None:
+        """`write` in two parts: on return all is done that needs Spark, and what is returned does the rest.
 
-        It is called once, by another thread perhaps, but never while any other method of the sink is.
+        None if there is too much of it for that.
         """

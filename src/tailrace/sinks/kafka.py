@@ -104,22 +104,28 @@ class KafkaSink:
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
         """Runs one Spark job, or none if `delta` is known to be empty."""
-        return self.prepared(tick, delta)()
+        rest = self.prepared(tick, delta)
+        if rest is not None:
+            return rest()
+        writer = self._certain_writer(tick)
+        self._topics.check_reachable(_LARGE_REACH_SECONDS)  # or Spark's tasks find out, which takes minutes
+        much = delta.many() if delta.rows <= self._limits.small_rows else delta
+        return self._certain(writer, tick, lambda: self._write_much(writer, tick, much))
 
-    def prepared(self, tick: Tick, delta: ZSet) -> Callable[[], Written]:
-        """A small tick is encoded on return, a large one written: there Spark and the brokers go hand in hand."""
-        writer = self._writer
-        if writer is None:
-            raise Unavailable(f'it is in doubt what sink "{self._sink.name}" has written')
-        self._check_turn(tick)
+    def prepared(self, tick: Tick, delta: ZSet) -> Callable[[], Written] | None:
+        """A small tick, encoded.  In a large one Spark and the brokers go hand in hand."""
+        writer = self._certain_writer(tick)
         here = None if self._held.done or delta.rows > self._limits.small_rows else self._encoded(tick, delta)
         if here is None:
-            self._topics.check_reachable(_LARGE_REACH_SECONDS)  # or Spark's tasks find out, which takes minutes
-            if delta.rows <= self._limits.small_rows:
-                delta = delta.many()
-            written = self._certain(writer, tick, lambda: self._write_much(writer, tick, delta))
-            return lambda: written
+            return None
         return lambda: self._certain(writer, tick, lambda: self._write_here(writer, tick, here))
+
+    def _certain_writer(self, tick: Tick) -> Writer:
+        """If it is known what the topic holds, and the tick is the next."""
+        if self._writer is None:
+            raise Unavailable(f'it is in doubt what sink "{self._sink.name}" has written')
+        self._check_turn(tick)
+        return self._writer
 
     def _certain(self, writer: Writer, tick: Tick, write: Callable[[], Written]) -> Written:
         try:
@@ -135,6 +141,7 @@ class KafkaSink:
 
     def close(self) -> None:
         self._writer = None
+        self._plans.give_up()
 
     def _open(self) -> Writer:
         if self._sink.guarantee == AT_LEAST_ONCE:

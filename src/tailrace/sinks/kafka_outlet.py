@@ -38,7 +38,7 @@ _NOW = 0  # as a timestamp: the time of sending
 TICK_HEADER = "materialize-timestamp"
 
 _ANSWER_SECONDS = 30.0
-_FULL_QUEUE_SECONDS = 120.0  # a broker that takes nothing for so long does not answer
+_LOOK_SECONDS = 1.0
 
 _GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 
@@ -84,7 +84,11 @@ class Routes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outlet:
-    """Where messages go.  Crosses to executors.  `key_framing`: bytes of a key that its partition ignores."""
+    """Where messages go.  Crosses to executors.
+
+    `key_framing`: bytes of a key that its partition ignores.  `patience`: brokers that take nothing for so many seconds
+    do not answer; a task that waits for them keeps a place from others' tasks.
+    """
 
     connection: KafkaConnection
     client_id: str
@@ -96,6 +100,7 @@ class Outlet:
     tells_tick: bool = True  # in a header
     watches_key: bool = False  # which was not proven to be one
     routes: Routes | None = None
+    patience: float = 20.0
 
 
 class Notes:
@@ -168,7 +173,8 @@ class Sender:
         produce = self.producer.produce
         for key, value, partition, headers, timestamp in rows:
             try:
-                produce(topic, value, key, partition, timestamp=timestamp, headers=headers)
+                # By position: names cost a third of the call.
+                produce(topic, value, key, partition, None, None, timestamp, headers)
             except BufferError:
                 self._produce_patiently(topic, key, value, partition, headers, timestamp)
         self.producer.poll(0)
@@ -192,8 +198,14 @@ class Sender:
 
     def flush(self, seconds: float) -> None:
         """Returns when the broker has all that was queued."""
-        with self.guarded("writing to"):
-            waiting = self.producer.flush(seconds)
+        waiting = len(self.producer)
+        now = moved = time.monotonic()
+        deadline = now + seconds
+        while waiting and self.notes.failed is None and now < min(deadline, moved + self._outlet.patience):
+            with self.guarded("writing to"):
+                left = self.producer.flush(min(_LOOK_SECONDS, deadline - now))
+            now = time.monotonic()
+            waiting, moved = left, now if left < waiting else moved
         if self.notes.failed is not None:
             raise translate(self.notes.failed, self._attempt("writing to"))
         if waiting:
@@ -253,7 +265,7 @@ class Sender:
         self, topic: str, key: bytes | None, value: bytes | None, partition: int, headers: Headers, timestamp: int
     ) -> None:
         """When the queue has room again."""
-        deadline = time.monotonic() + _FULL_QUEUE_SECONDS
+        deadline = time.monotonic() + self._outlet.patience
         while time.monotonic() < deadline:
             self.producer.poll(0.05)
             try:

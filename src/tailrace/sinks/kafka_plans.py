@@ -8,6 +8,7 @@ not the owner; one that it opened earlier is fenced.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +16,9 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tailrace.errors import InternalError
+from tailrace.errors import InternalError, TailraceError
 from tailrace.ivm.zset import Placed, ZSet
+from tailrace.kafka.admin import Topics
 from tailrace.sinks.contract import Written
 from tailrace.sinks.envelope import Envelope
 from tailrace.sinks.kafka_definition import KafkaSinkDefinition
@@ -29,6 +31,9 @@ from tailrace.testing.crash import crash_point
 from tailrace.types.core import Tick
 
 _FENCED_AT_A_TIME = 8
+_REACH_SECONDS = 2.0
+
+log = logging.getLogger(__name__)
 
 
 class Plans:
@@ -50,6 +55,7 @@ class Plans:
         self._progress = progress
         self._owner = ""
         self._since = 0
+        self._begun = 0  # slots that may be open
 
     def take_over(self, writer: Writer) -> None:
         """Makes sure that nobody else writes slots.  Costs one look at the topic if there are none."""
@@ -72,6 +78,7 @@ class Plans:
 
     def run(self, plan: Plan, told_as: Envelope, delta: ZSet, held: Held) -> Written:
         """Writes the slots of a plan that are not held yet.  Runs a Spark job, one task for each slot."""
+        self._begun = plan.slots
         task = SlotTask(
             outlet=self._outlet,
             progress=self._progress,
@@ -90,8 +97,24 @@ class Plans:
         if plan.placed and delta.placed is not None:
             _check_places(outcomes, delta.placed)
         written = replace(summed(outcomes.toArrow()), slots=plan.slots)
+        self._begun = 0
         crash_point("kafka.slots_committed")
         return written
+
+    def give_up(self) -> None:
+        """Ends the transactions of slots that were not finished, so that readers need not wait for their time-out.
+
+        If they belong to somebody else by now, or nobody answers, they are left alone.  Never fails.
+        """
+        slots, self._begun = self._begun, 0
+        if slots == 0:
+            return
+        try:
+            Topics(self._sink.connection).check_reachable(_REACH_SECONDS)
+            if self._progress.read(wait=False, since=self._since).owner == self._owner:
+                self._fence(range(slots))
+        except TailraceError as error:
+            log.info("slots are left to their time-out sink=%s reason=%s", self._sink.name, error)
 
     def _messages(self, plan: Plan, told_as: Envelope, delta: ZSet) -> str:
         if not plan.placed:

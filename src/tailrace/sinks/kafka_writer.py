@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 SMALL_SECONDS = 60.0  # so long do readers wait for a writer that died and never comes back
 LARGE_SECONDS = 600.0
 
-_INIT_SECONDS = 60.0
 _COMMIT_SECONDS = 30.0  # below a transaction's time-out, so that we, not the coordinator, decide the outcome
 _ABORT_SECONDS = 10.0
 _QUICK_SECONDS = 20.0  # far below 60 s, after which the client sends a request again that was not answered
@@ -74,7 +73,7 @@ class TransactionalWriter:
         }
         self._sender = Sender(outlet, settings)
         with self._sender.guarded("taking over"):
-            self._sender.producer.init_transactions(_INIT_SECONDS)
+            self._sender.producer.init_transactions(outlet.patience)
 
     def begin(self) -> None:
         self._sender.producer.poll(0)

@@ -34,7 +34,7 @@ from tailrace.sinks.upserts import DELETE, INSERT, UPDATE, partitions
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import Tick
 
-_LOCK_SECONDS = 10  # while we wait for somebody's LOCK TABLE, or an older writer's commit, no other sink gets its tick
+_LOCK_SECONDS = 10  # that we wait for somebody's LOCK TABLE, or an older writer's commit
 _WORTH_ANALYZING = 1000
 
 

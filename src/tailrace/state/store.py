@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -295,6 +295,13 @@ class Store:
             with self._lock:
                 self._readers -= 1
             self.retire([])
+
+    def held(self) -> ExitStack:
+        """Whatever texts of this thread's scratch mention stays readable until it is closed, by whatever thread."""
+        held = ExitStack()
+        held.enter_context(self.reading())
+        held.callback(self.views.keep_scratch())
+        return held
 
     def retired(self) -> list[Run]:
         """Runs that somebody may still be reading."""

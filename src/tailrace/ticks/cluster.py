@@ -107,7 +107,7 @@ class Cluster:
         for id in ids:
             delivery = self.deliveries.pop(id, None)
             if delivery is not None:
-                delivery.sink.close()
+                delivery.close()
             source = self.sources.pop(id, None)
             if source is not None:
                 source.close()
@@ -307,7 +307,7 @@ class Cluster:
 
     def hold(self) -> Tick:
         """The tick before which nobody will ask for single ticks: the slowest reader's frontier."""
-        frontiers = [delivery.frontier for delivery in self.deliveries.values()]
+        frontiers = [delivery.needs for delivery in self.deliveries.values()]
         frontiers += [trace.upper for root in self.roots() for trace in traces(root)]
         frontiers += [view.proven for view in self.maintained.values() if view.is_lazy and view.proven > BEGINNING]
         frontiers.append(self.pins.first(lambda: self.done))

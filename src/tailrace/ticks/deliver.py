@@ -3,9 +3,9 @@
 `frontier` is the last tick after which nothing is owed.  It may be later than what the target has on record: ticks
 that change nothing are not written.
 
-A target may keep us waiting, so it is asked and written to beside the loop (beside.py), which waits for a moment and
-then goes on without it.  Until the outcome is known the frontier stays.  If all was well, the ticks in between follow
-one by one; after a failure they are written together.
+A target may keep us waiting, and a snapshot takes its time, so it is asked and written to beside the loop (beside.py),
+which waits for a moment and then goes on without it.  Until the outcome is known the frontier stays.  If all was well,
+the ticks in between follow one by one; after a failure, or much to write, they are written together.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from tailrace.errors import SqlError, Unavailable
 from tailrace.ivm.operator import Operator
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.contract import PatientSink, Progress, Sink, Written
-from tailrace.ticks.beside import Errand
+from tailrace.ticks.beside import Errand, Jobs
 from tailrace.ticks.lane import FIRST
 from tailrace.types.core import BEGINNING, Tick
 
@@ -33,6 +34,8 @@ _PATIENCE_SECONDS = 0.5  # of the loop, once in an outage: a commit takes 5 ms, 
 _SILENT_SECONDS = 5.0  # and the status says so
 _MOST_OWED = 100  # ticks, each by itself; earlier ones are written with the first of them
 _REMEMBERED = 1000  # writes of a sink
+_MANY = 20_000  # rows that take their time
+_END_SECONDS = 5.0  # for jobs that are not wanted any more
 _WARN_SECONDS = 10.0  # from one log line about a key to the next
 
 
@@ -62,7 +65,8 @@ class Delivery:
 
     `kept` is the frontier of the last checkpoint; `written` the last tick that went to the target, as far as we know.
     `knows`: whether the tick log has a tick.  `interval`: so many seconds are at least between two writes; ticks in
-    between are written together.  `beside`: the target is somewhere else and may keep us waiting.
+    between are written together.  `beside`: the target is somewhere else and may keep us waiting; then Spark's part of
+    writing to it is among these `jobs`.
     """
 
     id: str
@@ -79,6 +83,7 @@ class Delivery:
     knows: Callable[[Tick], bool] = lambda _: True
     interval: float = 0.0
     beside: bool = False
+    jobs: Jobs | None = None
     is_waiting: bool = False  # for the end of the interval
     broken_key: str | None = None  # the last one that had several rows, though it should have one
     counts: Counts = field(default_factory=Counts)
@@ -93,6 +98,8 @@ class Delivery:
     _owed: deque[Tick] = field(default_factory=lambda: deque(maxlen=_MOST_OWED))  # not begun yet
     failures: int = 0  # how often it could not be written
     _offered: int = 0  # rows of the change that is being written
+    _offered_at: Tick | None = None  # its tick
+    _was_much: bool = False  # what was written last
     _warned_at: float = float("-inf")
 
     @property
@@ -109,11 +116,24 @@ class Delivery:
         """A tick before which this sink will ask for nothing."""
         return self._frontier if self._frontier is not None else max(self.start, self.kept)
 
+    @property
+    def needs(self) -> Tick:
+        """The tick before which no single tick need be kept for it.  A snapshot that is being written, or half written,
+        is what the relation was at its tick."""
+        is_snapshot = self._offered_at is not None and self.frontier == BEGINNING
+        return self._offered_at if self._offered_at is not None and is_snapshot else self.frontier
+
     def reopen(self, sink: Sink) -> None:
         """The same target by another way.  What it holds is asked again."""
-        self.sink.close()
+        self.close()  # whatever the old sink still does, the new one fences it before it asks
         self.sink, self._progress, self._refusal = sink, None, None
-        self._errand = None  # of the old sink: whatever it still does, the new one fences it before it asks
+
+    def close(self) -> None:
+        """Lets go of the target.  What is under way is given up, and the next one who asks hears what became of it."""
+        if self._errand is None:
+            return self.sink.close()
+        given_up, self._errand, self._offered_at = self._errand, None, None
+        return given_up.give_up(_END_SECONDS, self.sink.close)
 
     def owes_nothing(self, t: Tick) -> bool:
         """All changes up to `t` are known to be in the target."""
@@ -191,7 +211,7 @@ class Delivery:
         try:
             return work()
         except BaseException:
-            self._progress, self._errand = None, None
+            self._progress, self._errand, self._offered_at = None, None, None
             self._owed.clear()
             self._is_troubled = self._is_failing = True
             self.failures += 1
@@ -207,7 +227,13 @@ class Delivery:
     @property
     def is_silent(self) -> bool:
         """The target has not answered for so long that nobody should wait for it."""
-        return self._errand is not None and self._errand.seconds > _SILENT_SECONDS
+        errand = self._errand
+        return errand is not None and not errand.is_long and errand.seconds > _SILENT_SECONDS
+
+    @property
+    def is_reading(self) -> bool:
+        """Spark reads the relation beside the loop: whether all its rows can be computed is not known yet."""
+        return self._errand is not None and self._errand.jobs is not None
 
     def await_answer(self, wake: Callable[[], None]) -> None:
         """Has `wake` called when the target has answered.  Raises if it has been silent for long."""
@@ -231,17 +257,19 @@ class Delivery:
             if t < self._progress.unfinished:
                 return True
             self._owed = deque((self._progress.unfinished, t), _MOST_OWED)
-        elif self._is_failing:
+        elif self._is_failing or self._was_much:
             self._owed = deque((t,), _MOST_OWED)  # what is the matter now, not what was
         while self._owed and self._is_free():
             self._write(self._owed.popleft())
         return self._is_free()
 
-    def _begin(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
+    def _begin(
+        self, work: Callable[[], T], then: Callable[[T], None], jobs: Jobs | None = None, *, is_long: bool = False
+    ) -> None:
         if not self.beside:
             then(work())
             return
-        self._errand = Errand(work=work, then=then)
+        self._errand = Errand(work=work if jobs is None else jobs.apart(work), then=then, jobs=jobs, is_long=is_long)
         self._errand.begin()
 
     def _is_free(self) -> bool:
@@ -252,6 +280,7 @@ class Delivery:
             self._is_troubled = True
             return False
         ended, self._errand = self._errand, None
+        self._was_much = ended.is_long
         ended.finish()
         self._is_troubled = False
         return True
@@ -268,23 +297,29 @@ class Delivery:
         change = self.root.delta(self._frontier, t)
         if change.is_empty:
             return self._reach(t)
-        self._offered = max(change.rows, 1)
-        began = time.monotonic()
-        return self._begin(self._writing(t, change), lambda sent: self._wrote(t, sent, began))
+        self._offered, self._offered_at = max(change.rows, 1), t
+        return self._offer(t, change)
 
-    def _writing(self, t: Tick, change: ZSet) -> Callable[[], Written]:
-        """What is left to do of writing a change when all is done that needs Spark."""
+    def _offer(self, t: Tick, change: ZSet) -> None:
+        """Has a change written, beside the loop but for what Spark has to do of a small one."""
+        began = time.monotonic()
+
+        def then(sent: Written) -> None:
+            self._wrote(t, sent, began)
+
         if isinstance(self.sink, PatientSink):
-            return self.sink.prepared(t, change)
-        sent = self.sink.write(t, change)
-        return lambda: sent
+            rest = self.sink.prepared(t, change)
+            if rest is not None:
+                return self._begin(rest, then)
+            change = change.many()
+        return self._begin(partial(self.sink.write, t, change), then, self.jobs, is_long=change.rows > _MANY)
 
     def _wrote(self, t: Tick, sent: Written, began: float) -> None:
         self.recent.append(Delivered(tick=t, written=sent, seconds=time.monotonic() - began, at=time.time()))
         self.counts.messages += sent.messages
         self.counts.bytes += sent.bytes
         self.counts.writes += 1
-        self.written, self._offered = t, 0
+        self.written, self._offered, self._offered_at = t, 0, None
         if sent.broken_key is not None:
             self._warn(sent.broken_key)
         self._wrote_at = time.monotonic()

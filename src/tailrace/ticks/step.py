@@ -99,8 +99,9 @@ class Step:
             self._guarded(each.id, each.reads, each.frontier, partial(self._deliver, each))
         if self._must_end():
             return
+        being_read = {each.relation for each in self.deliveries if each.is_reading}
         for view in self.views:
-            if view.id not in self.stuck:
+            if view.id not in self.stuck and view.id not in being_read:
                 view.proven = view.frontier
 
     def _must_end(self) -> bool:
@@ -155,6 +156,7 @@ class Step:
             view.root.advance(stop)
             if is_behind or not is_read:
                 self._prove(view, stop)
+                view.proven = max(view.proven, stop)
             view.frontier = stop
         return True
 

@@ -147,6 +147,37 @@ class SilentTarget(Target):
         return self.write(tick, delta)
 
 
+@dataclass
+class LargeTarget(SilentTarget):
+    """One to which every change is too much to be prepared by the loop."""
+
+    closed: bool = False
+
+    def prepared(self, tick: Tick, delta: ZSet) -> None:
+        return None
+
+    def write(self, tick: Tick, delta: ZSet) -> Written:
+        assert self.answers.wait(60)
+        return Target.write(self, tick, delta)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class CancelledJobs:
+    """Spark jobs that end when they are cancelled, if somebody still answers."""
+
+    def __init__(self, target: LargeTarget, *, ends: bool = True) -> None:
+        self._target, self._ends = target, ends
+
+    def apart(self, work: Callable[[], Written]) -> Callable[[], Written]:
+        return work
+
+    def cancel(self) -> None:
+        if self._ends:
+            self._target.answers.set()
+
+
 def silent(target: SilentTarget) -> Delivery:
     sink = delivery(target, *range(10, 60, 10))
     sink.beside = True
@@ -193,3 +224,43 @@ def test_a_target_by_another_way_does_not_wait_for_the_old_one() -> None:
     assert sink.deliver(Tick(30))
     assert new.ticks == [30]
     old.answers.set()
+
+
+def test_much_to_write_keeps_nobody_waiting_is_no_silence_and_what_came_meanwhile_follows_together(monkeypatch) -> None:
+    monkeypatch.setattr("tailrace.ticks.deliver._SILENT_SECONDS", 0.0)
+    target = LargeTarget()
+    sink = silent(target)
+    assert sink.needs == 20  # before its tick a snapshot needs nothing
+    woken = threading.Event()
+    for t in (30, 40):
+        assert not sink.deliver(Tick(t))
+        sink.await_answer(woken.set)  # would complain of silence
+    assert not sink.is_silent
+    target.answers.set()
+    assert woken.wait(60)
+    assert sink.deliver(Tick(50))
+    assert (target.ticks, sink.frontier, sink.needs) == ([20, 50], 50, 50)
+
+
+def test_a_change_that_is_being_written_needs_the_tick_it_began_at() -> None:
+    sink = silent(LargeTarget(held=10))
+    assert sink.needs == 10
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_is_not_wanted_any_more_is_cancelled_and_its_sink_closed_when_it_is_over(ends: bool, monkeypatch) -> None:
+    monkeypatch.setattr("tailrace.ticks.deliver._END_SECONDS", 0.3)
+    target = LargeTarget(held=10)
+    sink = delivery(target, *range(10, 60, 10))
+    sink.beside, sink.jobs = True, CancelledJobs(target, ends=ends)  # type: ignore[assignment]
+    assert not sink.deliver(Tick(20))
+    assert sink.is_reading
+    sink.close()
+    assert target.closed == ends
+    target.answers.set()
+    for _ in range(1000):
+        if target.closed:
+            break
+        time.sleep(0.01)
+    assert target.closed
+    assert not sink.is_under_way
