@@ -14,6 +14,7 @@ FAMILIES = {
         "SELECT k FROM t UNION ALL SELECT w FROM u",
         "SELECT k, v FROM t UNION ALL SELECT * FROM (VALUES (1, 2)) AS x",
         "SELECT k, generate_series(1, v) AS g FROM t WHERE v < 4",
+        "SELECT k, g.* FROM t, ROWS FROM (generate_series(1, v), unnest(ARRAY[s, s])) WITH ORDINALITY AS g(a, b, n)",
     ),
     "inner joins": (
         "SELECT t.k, v, w FROM t JOIN u ON t.k = u.k",
@@ -37,6 +38,8 @@ FAMILIES = {
         "SELECT k, (SELECT max(w) FROM u) AS most FROM t",
         "SELECT k, (SELECT sum(w) FROM u WHERE u.k = t.k) AS total FROM t",
         "SELECT k, (SELECT count(*) FROM u WHERE u.k = t.k) AS n FROM t",
+        "SELECT k, (SELECT max(w) FROM u WHERE u.w < sum(t.v)) AS most FROM t GROUP BY k",
+        "SELECT k FROM t GROUP BY k HAVING EXISTS (SELECT 1 FROM u WHERE u.w = count(t.v) AND u.k = t.k)",
     ),
     "sums": (
         "SELECT k, count(*) AS n, sum(v) AS sv, avg(v) AS av, count(v) AS cv, stddev(v) AS d FROM t GROUP BY k",
@@ -219,6 +222,7 @@ def aggregated(draw: st.DrawFn, below: st.SearchStrategy[Query]) -> Query:
         calls += [(f"{name}({argument}){filter_}", NUMBER) for name in ("sum", "avg", "min", "max")]
         calls += [(f"sum(DISTINCT {argument})", NUMBER), (f"bool_or({argument} > 1)", OTHER)]
         calls += [(f"array_agg({argument}){filter_}", OTHER)]
+        calls += [(f"(SELECT count(*) FROM u AS y WHERE y.w < sum({argument}){filter_})", NUMBER)]
     if kind == TEXT:
         calls += [(f"min({argument}){filter_}", TEXT), (f"string_agg({argument}, ','){filter_}", TEXT)]
     if kind == FLOAT:

@@ -402,6 +402,30 @@ public final class JsonTree {
         }
     }
 
+    /** (json, steps, as text): `->` several times.  A step is `.name` of an object or `[place` of an array. */
+    public static final class Steps implements UDF3 {
+        @Override
+        public Object call(Object a, Object path, Object asText) {
+            if (a == null) {
+                return null;
+            }
+            Object value = parse(a);
+            Seq steps = (Seq) path;
+            for (int i = 0; i < steps.length() && value != null; i++) {
+                String step = (String) steps.apply(i);
+                if (step.startsWith("[")) {
+                    value = element(value, Integer.parseInt(step.substring(1)));
+                } else {
+                    value = value instanceof TreeMap ? ((TreeMap) value).get(step.substring(1)) : null;
+                }
+            }
+            if (value == null) {
+                return null;
+            }
+            return ((Boolean) asText).booleanValue() ? textOf(value) : print(value);
+        }
+    }
+
     /** (json, place): an element, counted from 0, or from the end below it. */
     public static final class Element implements UDF2 {
         @Override

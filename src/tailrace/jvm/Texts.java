@@ -54,6 +54,31 @@ public final class Texts {
         }
     }
 
+    /** One letter for one: in Java ß has two capitals, and Σ at the end of a word a small letter of its own. */
+    static String cased(String text, boolean upper) {
+        StringBuilder result = new StringBuilder(text.length());
+        for (int i = 0; i < text.length(); ) {
+            int c = text.codePointAt(i);
+            result.appendCodePoint(upper ? Character.toUpperCase(c) : Character.toLowerCase(c));
+            i += Character.charCount(c);
+        }
+        return result.toString();
+    }
+
+    public static final class Upper implements UDF1 {
+        @Override
+        public Object call(Object text) {
+            return text == null ? null : cased((String) text, true);
+        }
+    }
+
+    public static final class Lower implements UDF1 {
+        @Override
+        public Object call(Object text) {
+            return text == null ? null : cased((String) text, false);
+        }
+    }
+
     /** The first letter after what is neither letter nor digit is a capital, others are small. */
     public static final class Capitals implements UDF1 {
         @Override

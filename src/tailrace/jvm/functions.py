@@ -80,6 +80,7 @@ _FUNCTIONS: dict[str, tuple[str, DataType]] = {
     "tailrace_jsonb_without": ("JsonTree$Without", _STRING),
     "tailrace_jsonb_without_place": ("JsonTree$WithoutPlace", _STRING),
     "tailrace_jsonb_at": ("JsonTree$At", _STRING),
+    "tailrace_jsonb_steps": ("JsonTree$Steps", _STRING),
     "tailrace_jsonb_element": ("JsonTree$Element", _STRING),
     "tailrace_jsonb_change": ("JsonTree$Change", _STRING),
     "tailrace_jsonb_path_query": ("JsonPath$Query", _STRINGS),
@@ -106,6 +107,8 @@ _FUNCTIONS: dict[str, tuple[str, DataType]] = {
     "tailrace_float_text": ("Floats", _STRING),
     "tailrace_quote_identifier": ("Texts$QuoteIdentifier", _STRING),
     "tailrace_quote_literal": ("Texts$QuoteLiteral", _STRING),
+    "tailrace_upper": ("Texts$Upper", _STRING),
+    "tailrace_lower": ("Texts$Lower", _STRING),
     "tailrace_capitals": ("Texts$Capitals", _STRING),
     "tailrace_format": ("Texts$Format", _STRING),
     "tailrace_elements": ("Texts$Elements", _STRINGS),
@@ -166,6 +169,7 @@ _IN_SQL = (
     f"""tailrace_json_string(data BINARY) RETURNS STRING RETURN concat('"', array_join({_ESCAPED}, ''), '"')""",
     "tailrace_json_same(data BINARY) RETURNS STRING RETURN coalesce("
     f"CASE WHEN {_EXACT} THEN to_json(try_parse_json(CAST(data AS STRING))) END, CAST(data AS STRING))",
+    *(f"tailrace_{name}(data STRING) RETURNS STRING RETURN {name}(data)" for name in ("upper", "lower")),
     "tailrace_try(value DECIMAL(38,0)) RETURNS DECIMAL(38,0) RETURN value",
     "tailrace_decimal_text(data BINARY, scale INT) RETURNS STRING RETURN CASE WHEN octet_length(data) = 0 THEN '0'"
     f" ELSE concat(CAST({_UNSCALED} AS STRING), 'E-', scale) END",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tailrace.errors import InvalidOption, NotSupported, SyntaxFailure, TypeMismatch
+from tailrace.errors import InvalidOption, NotSupported, SqlError, SyntaxFailure, TypeMismatch
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_recursion import bind_recursive, is_recursive
 from tailrace.plan.build import call, canonical, conjunction
@@ -76,7 +76,7 @@ def _with(query: exp.Expr, context: Context, place: Place) -> Place:
         else:
             names = [column.name for column in alias.args.get("columns") or ()]
             node = renamed(bind_node(cte.this, context, place), names, alias.this.name)
-        place = Place({**place.ctes, alias.this.name: node}, place.outer)
+        place = Place({**place.ctes, alias.this.name: node}, place.around)
     return place
 
 
@@ -106,7 +106,11 @@ def bind_values(query: exp.Values, context: Context, place: Place) -> Node:
     ]
     if len({len(row) for row in rows}) > 1:
         raise SyntaxFailure("VALUES lists must all be the same length", position=position_of(query))
-    columns = [binder.unified(list(column), "VALUES") for column in zip(*rows, strict=True)]
+    try:
+        columns = [binder.unified(list(column), "VALUES") for column in zip(*rows, strict=True)]
+    except SqlError as error:
+        error.position = error.position or position_of(query)
+        raise
     schema = tuple(
         Column(f"column{i + 1}", column[0].type, any(e.nullable for e in column))
         for i, column in enumerate(columns)

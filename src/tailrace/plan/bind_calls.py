@@ -13,6 +13,7 @@ from tailrace.errors import DataError, GroupingFailure, NotSupported, SyntaxFail
 from tailrace.plan.bind_contract import Binder
 from tailrace.plan.bind_windows import frame_text, named_window, range_orders
 from tailrace.plan.build import call, canonical, is_null, negation
+from tailrace.plan.coercion import can_cast
 from tailrace.plan.context import pending, refs
 from tailrace.plan.expressions import (
     AggregateCall,
@@ -21,6 +22,7 @@ from tailrace.plan.expressions import (
     Expression,
     Literal,
     Order,
+    OuterRef,
     ScalarSubquery,
     WindowCall,
 )
@@ -42,7 +44,10 @@ from tailrace.plan.functions.strings import OUTPUT_BOOLEAN
 from tailrace.plan.functions.tables import TableFunction, side_by_side, table_candidates, table_names
 from tailrace.plan.functions.windows import IGNORE_NULLS, WindowFunction, window_candidates, window_names
 from tailrace.plan.nodes import Aggregate
+from tailrace.plan.outer import expression_outer_refs, nearest_level, not_computed, seen_from
 from tailrace.plan.syntax.expressions import position_of
+from tailrace.plan.type_names import type_of
+from tailrace.plan.walk import aggregate_with
 from tailrace.types.core import (
     BOOLEAN,
     INTEGER,
@@ -54,6 +59,7 @@ from tailrace.types.core import (
     MapOf,
     Numeric,
     SqlType,
+    Varchar,
 )
 
 
@@ -86,10 +92,13 @@ class Collected:
     named_windows: dict[str, exp.Expr] = field(default_factory=dict)
 
     def number(self, kind: str, item: AggregateCall | WindowCall) -> Expression:
-        items: list[Any] = self.aggregates if kind == "aggregate" else self.windows
+        return pending(kind, self.place(item), item.type, item.nullable)
+
+    def place(self, item: AggregateCall | WindowCall) -> int:
+        items: list[Any] = self.aggregates if isinstance(item, AggregateCall) else self.windows
         if item not in items:
             items.append(item)
-        return pending(kind, items.index(item), item.type, item.nullable)
+        return items.index(item)
 
 
 class Calls(Binder):
@@ -117,15 +126,22 @@ class Calls(Binder):
         """An ordinary function applied.  Raises `function f(integer) does not exist`."""
         found = resolve(candidates(name), [a.type for a in arguments])
         if found is None:
-            constant = self.session_constant(name, arguments)
-            if constant is not None:
-                return constant
-            raise no_function(name, arguments)
+            other = self.session_constant(name, arguments) or self.converted(name, arguments)
+            if other is None:
+                raise no_function(name, arguments)
+            return other
         entry, targets, result = found
         if entry.volatile:
             self.context.volatile[name] = None
         arguments = [self.context.coerce(a, t) for a, t in zip(arguments, targets, strict=True)]
         return call(entry.id, arguments, result)
+
+    def converted(self, name: str, arguments: list[Expression]) -> Expression | None:
+        """`date(x)`: a type's name as a function is a cast."""
+        if len(arguments) != 1 or name not in _CASTS:
+            return None
+        target = type_of(name)
+        return self.context.coerce(arguments[0], target) if can_cast(arguments[0].type, target, "explicit") else None
 
     def session_constant(self, name: str, arguments: list[Expression]) -> Expression | None:
         """`current_database()`, `version()`, …: constants that the session knows."""
@@ -271,10 +287,22 @@ class Calls(Binder):
     _call_json_build_array = _call_jsonb_build_array
 
     def aggregate(self, node: exp.Anonymous) -> Expression:
-        """An aggregate of the query that this clause belongs to."""
-        if self.collected is None:
-            raise GroupingFailure(f"aggregate functions are not allowed in {self.clause}")
-        return self.collected.number("aggregate", self.aggregate_call(node))
+        """An aggregate belongs to the innermost query whose columns it names; if it names none, to its own."""
+        item = self.aggregate_call(node)
+        parts = _parts(item)
+        level = nearest_level(parts)
+        owner: Binder = self
+        for _ in range(level):
+            assert owner.place.around is not None
+            owner = owner.place.around
+        if owner.collected is None:
+            raise GroupingFailure(f"aggregate functions are not allowed in {owner.clause}")
+        if level == 0:
+            return owner.collected.number("aggregate", item)
+        if any(ref.index < 0 for part in parts for ref in expression_outer_refs(part, level)):
+            raise GroupingFailure("aggregate function calls cannot be nested")
+        number = owner.collected.place(aggregate_with(item, lambda e: seen_from(e, level)))
+        return OuterRef(depth=level, index=not_computed(number), type=item.type, nullable=item.nullable)
 
     def aggregate_call(self, node: exp.Anonymous) -> AggregateCall:
         inner = self.without_collecting("aggregate function calls")
@@ -293,6 +321,7 @@ class Calls(Binder):
         if found is None:
             raise no_function(node.name, arguments)
         entry, targets, result = found
+        result = _extreme(node.name, result)
         order = within or node.args.get("order")
         condition = node.args.get("filter")
         distinct = bool(node.args.get("distinct"))
@@ -344,6 +373,7 @@ class Calls(Binder):
         if found is None:
             raise no_function(function.name, arguments)
         entry, targets, result = found
+        result = _extreme(function.name, result)
         ignore = IGNORE_NULLS if function.args.get("ignore_nulls") else ""
         item = WindowCall(
             function=entry.id + ignore,
@@ -410,6 +440,17 @@ def _element(targets: tuple[SqlType, ...]) -> SqlType | None:
     return None
 
 
+def _extreme(name: str, result: SqlType) -> SqlType:
+    """PostgreSQL has min and max of text, and none of varchar."""
+    return TEXT if name in ("min", "max") and isinstance(result, Varchar) else result
+
+
+def _parts(item: AggregateCall) -> list[Expression]:
+    """All that an aggregate looks at."""
+    filters = [] if item.filter is None else [item.filter]
+    return [*item.arguments, *filters, *(order.by for order in item.order_by)]
+
+
 def _not_null(call: Call) -> Expression:
     return replace(call, nullable=False)
 
@@ -417,6 +458,9 @@ def _not_null(call: Call) -> Expression:
 def _example(word: str) -> str:
     return "integer[]" if word == "ARRAY" else "integer list"
 
+
+_CASTS = "bool bytea date float4 float8 int2 int4 int8 json jsonb oid text timestamptz uuid".split()  # noqa: SIM905
+"""Types whose names are no keywords: what PostgreSQL reads as a call."""
 
 _WITHOUT_NULLS = frozenset(
     """

@@ -12,11 +12,12 @@ from tailrace.plan.bind_calls import Calls
 from tailrace.plan.bind_operators import Operators
 from tailrace.plan.bind_subqueries import Subqueries
 from tailrace.plan.build import call, conjunction, negation
-from tailrace.plan.coercion import INTEGERS, can_cast, common_type
+from tailrace.plan.coercion import INTEGERS, can_cast, common_type, family
 from tailrace.plan.expressions import Case, Expression, Literal
 from tailrace.plan.functions.catalog import OID_ALIASES
 from tailrace.plan.functions.nested import FIELD, ROW
 from tailrace.plan.functions.operators import OR
+from tailrace.plan.functions.times import TIME_TO_PRECISION
 from tailrace.plan.syntax.expressions import position_of
 from tailrace.plan.syntax.types import NamedType
 from tailrace.plan.type_names import resolve_type
@@ -24,11 +25,15 @@ from tailrace.plan.values import RANGES
 from tailrace.types.core import (
     BIGINT,
     BOOLEAN,
+    DATE,
     INTEGER,
     JSONB,
     NUMERIC,
     OID,
     TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
     UNKNOWN,
     ArrayOf,
     Char,
@@ -132,11 +137,28 @@ class ExpressionBinder(Operators, Calls, Subqueries):
         bound = self.bind(inner)
         if not can_cast(bound.type, target, "explicit"):
             raise TypeMismatch(f"cannot cast type {bound.type} to {target}", sqlstate="42846")
+        moment = self._moment(bound, target)
+        if moment is not None:
+            return moment
         if isinstance(target, ArrayOf) and isinstance(bound, Literal) and bound.text is not None:
             target = _with_dimensions(target, bound.text)
         if isinstance(target, Varchar | Char):  # a cast that is asked for cuts off what is too long
             bound = self.context.settled(bound)
-        return self.context.coerce(bound, target)
+        value = self.context.coerce(bound, target)
+        digits = getattr(node.args["to"].args["name"], "modifiers", ())
+        if target == TIME and digits:  # the type itself knows of no precision
+            return self.function(TIME_TO_PRECISION, [value, number(str(digits[0]))])
+        return value
+
+    def _moment(self, value: Expression, target: SqlType) -> Expression | None:
+        """`'today'::date` and the like: constants that say when they were read."""
+        word = (value.text or "").strip().lower() if isinstance(value, Literal) and value.type == UNKNOWN else ""
+        if word not in ("now", *_DAYS) or family(target) not in (DATE, TIMESTAMP, TIMESTAMPTZ):
+            return None
+        if word == "now":
+            return self.context.coerce(self.function("now", []), target)
+        day = self.operation("+", [self.function("current_date", []), number(_DAYS[word])])
+        return self.context.coerce(day, target)
 
     def looked_up(self, alias: str, value: Expression) -> Expression:
         """A cast to regclass and the like: of a name its number, of a number its name."""
@@ -220,9 +242,15 @@ class ExpressionBinder(Operators, Calls, Subqueries):
         return self.function("timezone", [self.bind(node.args["zone"]), self.bind(node.this)])
 
     def collate(self, node: exp.Collate) -> Expression:
-        if node.expression.name not in ("default", "C", "POSIX"):
+        if node.expression.name not in _BY_CODE_POINT:
             raise NotSupported(f'COLLATE "{node.expression.name}" not yet supported')
         return self.bind(node.this)
+
+
+_DAYS = {"today": "0", "tomorrow": "1", "yesterday": "-1"}
+
+_BY_CODE_POINT = ("default", "C", "POSIX", "ucs_basic", "pg_c_utf8")
+"""Collations that compare as we do."""
 
 
 def _oid_alias(node: exp.Cast) -> str | None:

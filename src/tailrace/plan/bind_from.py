@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tailrace.errors import AmbiguousColumn, DuplicateObject, NotSupported, SyntaxFailure, UnknownColumn
+from tailrace.errors import AmbiguousColumn, DuplicateObject, NotSupported, SqlError, SyntaxFailure, UnknownColumn
 from tailrace.plan.bind_body import renamed
-from tailrace.plan.bind_calls import known_name, no_function
+from tailrace.plan.bind_calls import SetCall, known_name, no_function
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_sessions import ROWS, in_sessions
 from tailrace.plan.bind_window_tables import windowed
@@ -79,7 +79,7 @@ class FromBinder:
             case exp.Table():
                 return self._relation(item)
             case exp.Subquery():
-                return self._named(self._subquery(item, self.place.outer), item, "subquery")
+                return self._named(self._subquery(item, self.place), item, "subquery")
             case exp.Paren():
                 return self._aliased(self._source(item.this), item)
             case exp.Join():
@@ -102,10 +102,10 @@ class FromBinder:
 
         return Source(*in_sessions(rows.node, rows.fields, call, over))
 
-    def _subquery(self, item: exp.Expr, outer: Scope | None) -> Node:
+    def _subquery(self, item: exp.Expr, place: Place) -> Node:
         from tailrace.plan.bind import bind_node
 
-        return bind_node(item.this, self.context, Place(self.place.ctes, outer))
+        return bind_node(item.this, self.context, place)
 
     def _named(self, node: Node, item: exp.Expr, name: str) -> Source:
         alias = item.args.get("alias")
@@ -222,7 +222,8 @@ class FromBinder:
         if kind not in ("inner", "left"):
             raise NotSupported(f"{kind.upper()} JOIN LATERAL not yet supported", position=position_of(item))
         scope = Scope(left.fields, parent=self.place.outer, similar=self.context.names.similar)
-        right = self._named(self._subquery(item, scope), item, "subquery")
+        around = ExpressionBinder(self.context, scope, self.place, "FROM clause of their own query level")
+        right = self._named(self._subquery(item, Place(self.place.ctes, around)), item, "subquery")
         if item.args.get("function"):
             right.fields.extend(_as_value(right.fields))
         width = len(left.node.schema)
@@ -247,9 +248,10 @@ class FromBinder:
             )
         scope = Scope(base.fields, parent=self.place.outer, similar=self.context.names.similar)
         binder = ExpressionBinder(self.context, scope, self.place, "functions in FROM")
-        if not table_candidates(known_name(call.name)):
+        beside = table.args.get("beside") or ()
+        if not beside and not table_candidates(known_name(call.name)):
             return self._scalar_in_from(table, binder, base)
-        item = binder.set_call(known_name(call.name), [binder.bind(e) for e in call.expressions])
+        item = SetCall.together([self._set(each, binder) for each in (call, *beside)])
         columns = [Column(name, type) for name, type in item.columns]
         function = item.function
         if table.args.get("ordinality"):
@@ -257,7 +259,8 @@ class FromBinder:
             columns.append(Column("ordinality", BIGINT, False))
         alias = table.args.get("alias")
         names = [c.name for c in alias.args.get("columns") or ()] if alias is not None else []
-        if alias is not None and not names and [name for name, _ in item.columns] == [known_name(call.name)]:
+        own_name = not beside and [name for name, _ in item.columns] == [known_name(call.name)]
+        if alias is not None and not names and own_name:
             names = [alias.this.name]  # what has a name of its own, as `value`, keeps it
         columns = [replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns)]
         if kind in ("right", "full"):
@@ -274,6 +277,19 @@ class FromBinder:
         relation = (alias.this.name if alias is not None else call.name,)
         own = fields_of(node.schema[len(base.node.schema) :], relation, len(base.node.schema))
         return self._filtered(Source(node, [*base.fields, *own, *_as_value(own)]), kind, join)
+
+    def _set(self, call: exp.Anonymous, binder: ExpressionBinder) -> SetCall:
+        """The rows of a function; an ordinary one has one."""
+        try:
+            if table_candidates(known_name(call.name)):
+                return binder.set_call(known_name(call.name), [binder.bind(e) for e in call.expressions])
+            value = binder.bind_typed(call)
+            one = binder.set_call("unnest", [binder.function("array[]", [value])])
+            return replace(one, columns=((call.name, value.type),))
+        except SqlError as error:
+            if error.position is None:
+                error.position = position_of(call)
+            raise
 
     def _records(self, table: exp.Table, base: Source, kind: JoinKind, join: exp.Join | None) -> Source:
         """A document, or each element of one, as a row of typed columns."""

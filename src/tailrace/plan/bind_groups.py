@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from tailrace.errors import GroupingFailure, UnknownColumn
+from tailrace.errors import AmbiguousColumn, GroupingFailure, UnknownColumn
 from tailrace.plan.bind_body import ordinal
 from tailrace.plan.build import canonical
 from tailrace.plan.context import as_pending, refs
 from tailrace.plan.expressions import AggregateCall, Expression, Literal, OuterRef, Ref
 from tailrace.plan.nodes import Aggregate, Node, Project, Union
-from tailrace.plan.outer import with_outer_refs
+from tailrace.plan.outer import expression_outer_refs, not_computed, with_outer_refs
 from tailrace.plan.scope import Scope
 from tailrace.plan.syntax.expressions import position_of
 from tailrace.plan.walk import aggregate_with, subexpressions, with_children, with_subquery
@@ -97,6 +97,8 @@ class Grouping:
             return with_children(expression, change)
 
         def outer(ref: OuterRef) -> Expression:
+            if ref.index < 0:
+                return replace(ref, index=len(self.expressions) + not_computed(ref.index))
             found = group(Ref(index=ref.index, type=ref.type, nullable=ref.nullable))
             if found is None:
                 raise _ungrouped(scope, ref.index)
@@ -135,6 +137,8 @@ def bind_groups(
     for item in clause.expressions if clause is not None else ():
         alternatives = _alternatives(item, _Binder(select, grouping, outputs, names))
         grouping.sets = [_merged(a, b) for a, b in product(grouping.sets, alternatives)]
+    if clause is not None and clause.args.get("distinct"):
+        grouping.sets = list({frozenset(chosen): chosen for chosen in reversed(grouping.sets)}.values())
     for arguments in select.collected.groupings:
         if not all(argument in grouping.expressions for argument in arguments):
             raise GroupingFailure("arguments to GROUPING must be grouping expressions of the associated query level")
@@ -153,7 +157,8 @@ class _Binder:
         """The place of one grouped expression among all of them."""
         expression, name = self._expression(node)
         expression = canonical(expression)
-        if any(as_pending(part) is not None for part in subexpressions(expression)):
+        waiting = any(as_pending(part) is not None for part in subexpressions(expression))
+        if waiting or any(ref.index < 0 for ref in expression_outer_refs(expression, 0)):
             raise GroupingFailure(
                 "aggregate functions are not allowed in GROUP BY", position=position_of(node)
             )
@@ -176,8 +181,14 @@ class _Binder:
             except UnknownColumn:
                 if node.name not in self.names:
                     raise
-                return self.outputs[self.names.index(node.name)], node.name
+                return self._output(node), node.name
         return binder.bind_typed(node), output_name(node)
+
+    def _output(self, node: exp.Column) -> Expression:
+        found = [output for output, name in zip(self.outputs, self.names, strict=True) if name == node.name]
+        if any(output != found[0] for output in found):
+            raise AmbiguousColumn(f'GROUP BY "{node.name}" is ambiguous', position=position_of(node))
+        return found[0]
 
 
 def _alternatives(item: exp.Expr, binder: _Binder) -> list[Set]:

@@ -61,8 +61,8 @@ class Operators(Binder):
 
     def operator(self, node: exp.Operator) -> Expression:
         symbol, left, right = node.args["operator"], node.this, node.expression
-        if symbol in _COMPARISONS and isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
-            return self.compare_rows(symbol, left, right)
+        if symbol in _COMPARISONS and isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple | exp.Subquery):
+            return self.compare_rows(symbol, left, _as_row(right, len(left.expressions)))
         return self.operation(symbol, [self.bind(left), self.bind(right)])
 
     def operation(self, symbol: str, operands: list[Expression]) -> Expression:
@@ -158,13 +158,22 @@ class Operators(Binder):
         return conjunction(negation(is_null(f)) if negate else is_null(f) for f in fields)
 
     def distinct_from(self, node: exp.NullSafeEQ | exp.NullSafeNEQ) -> Expression:
-        left, right = self.bind(node.this), self.bind(node.expression)
+        same = self._not_distinct(node.this, node.expression)
+        return same if isinstance(node, exp.NullSafeEQ) else negation(same)
+
+    def _not_distinct(self, one: exp.Expr, other: exp.Expr) -> Expression:
+        """Of rows that are written out, each pair."""
+        if isinstance(one, exp.Tuple) and isinstance(other, exp.Tuple):
+            if len(one.expressions) != len(other.expressions):
+                raise SyntaxFailure("unequal number of entries in row expressions")
+            pairs = zip(one.expressions, other.expressions, strict=True)
+            return conjunction(self._not_distinct(*pair) for pair in pairs)
+        left, right = self.bind(one), self.bind(other)
         type = common_type((left.type, right.type))
         if type is None:
             raise self.no_operator("=", [left, right])
         sides = [canonical(self.context.coerce(side, type)) for side in (left, right)]
-        result = call(NOT_DISTINCT, sides, BOOLEAN)
-        return result if isinstance(node, exp.NullSafeEQ) else negation(result)
+        return call(NOT_DISTINCT, sides, BOOLEAN)
 
     def between(self, node: exp.Between) -> Expression:
         value, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
@@ -300,6 +309,16 @@ class Operators(Binder):
         entry, _, type = found
         item = AggregateCall(function=entry.id, arguments=arguments, type=type, nullable=entry.nullable)
         return ScalarSubquery(query=Aggregate(input=query, group_by=(), aggregates=(item,), names=(name,)), type=type)
+
+
+def _as_row(right: exp.Tuple | exp.Subquery, count: int) -> exp.Tuple:
+    """A query's row as one that is written out: each column of it by itself."""
+    if isinstance(right, exp.Tuple):
+        return right
+    columns = [right.copy() for _ in range(count)]
+    for place, column in enumerate(columns):
+        column.set("of", (place, count))
+    return exp.Tuple(expressions=columns)
 
 
 def _constant(value: bool | None) -> Literal:

@@ -42,7 +42,7 @@ def bind_recursive(cte: exp.CTE, context: Context, place: Place) -> Node:
     seed = renamed(bind_node(seed_text, context, place), names, name)
     schema = tuple(replace(column, nullable=True) for column in seed.schema)
     working = Working(name=name, schema=schema)
-    step = bind_node(step_text, context, Place({**place.ctes, name: working}, place.outer))
+    step = bind_node(step_text, context, Place({**place.ctes, name: working}, place.around))
     _check_references(step, name)
     if len(step.schema) != len(schema):
         raise SyntaxFailure("each UNION query must have the same number of columns", position=position_of(query))

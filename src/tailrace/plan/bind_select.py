@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tailrace.errors import SyntaxFailure, UnknownObject
+from tailrace.errors import AmbiguousColumn, SyntaxFailure, UnknownObject
 from tailrace.plan.bind_body import Body, ordinal
 from tailrace.plan.bind_calls import Collected, SetCall
 from tailrace.plan.bind_expressions import ExpressionBinder
@@ -143,13 +143,15 @@ class SelectBinder:
         return canonical(self._binder(clause).bind_typed(node))
 
     def _output_place(self, node: exp.Expr, items: Items, clause: str) -> int | None:
-        """A number, or the name of exactly one output column."""
+        """A number, or the name of an output column, which must not be that of another one too."""
         place = ordinal(node, len(items.outputs), clause)
-        if place is None and isinstance(node, exp.Column) and len(node.parts) == 1:
-            places = [i for i, name in enumerate(items.names) if name == node.name]
-            if places and all(items.outputs[p] == items.outputs[places[0]] for p in places):
-                place = places[0]
-        return place
+        if place is not None or not isinstance(node, exp.Column) or len(node.parts) > 1:
+            return place
+        places = [i for i, name in enumerate(items.names) if name == node.name]
+        if any(items.outputs[other] != items.outputs[places[0]] for other in places):
+            word = clause.removeprefix("SELECT ")
+            raise AmbiguousColumn(f'{word} "{node.name}" is ambiguous', position=position_of(node))
+        return places[0] if places else None
 
     def _order(self, part: exp.Ordered, items: Items) -> Order | int:
         by = self._by_place_or_name(part.this, items, "ORDER BY")

@@ -19,10 +19,14 @@ class Subqueries(Binder):
     def subquery(self, query: exp.Expr) -> Node:
         from tailrace.plan.bind import bind_node  # queries hold expressions, expressions hold queries
 
-        return bind_node(query, self.context, Place(self.place.ctes, self.scope))
+        return bind_node(query, self.context, Place(self.place.ctes, self))
 
     def scalar_subquery(self, node: exp.Subquery) -> Expression:
+        """The value of the only column, or of that one `of` so many that it says."""
         query = self.subquery(node.this)
+        of = node.args.get("of")
+        if of is not None:
+            query = _column(query, *of)
         if len(query.schema) != 1:
             raise SyntaxFailure("subquery must return only one column")
         return ScalarSubquery(query=query, type=query.schema[0].type)
@@ -44,3 +48,10 @@ class Subqueries(Binder):
                 input=query, expressions=tuple(outputs), names=tuple(c.name for c in query.schema)
             )
         return arguments, query
+
+
+def _column(query: Node, place: int, count: int) -> Node:
+    if len(query.schema) != count:
+        few = "few" if len(query.schema) < count else "many"
+        raise SyntaxFailure(f"subquery has too {few} columns")
+    return Project(input=query, expressions=(refs(query)[place],), names=(query.schema[place].name,))

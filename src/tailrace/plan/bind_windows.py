@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tailrace.errors import NotSupported, SqlError
+from tailrace.errors import DataError, NotSupported, SqlError
 from tailrace.plan.coercion import FLOATS
 from tailrace.plan.expressions import Cast, Order
 from tailrace.plan.syntax.expressions import position_of
@@ -122,6 +122,8 @@ def _bound(value: str | exp.Expr, side: str | None, kind: str, by: SqlType | Non
         return f"{_interval(value.this)} {(side or '').upper()}"
     if kind == "RANGE" and isinstance(value, exp.Cast) and isinstance(value.this, exp.Literal):
         return f"{_interval(value.this.this)} {(side or '').upper()}"
+    if isinstance(value, exp.Neg):
+        raise DataError("frame offset must not be negative", sqlstate="22013")
     raise NotSupported(f"{kind} frames with an offset that is not a whole number not yet supported")
 
 

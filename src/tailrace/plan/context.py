@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from typing import cast as cast_type
 
 from tailrace.plan.coercion import FLOATS, cast
@@ -14,6 +15,9 @@ from tailrace.plan.names import Names
 from tailrace.plan.nodes import Node
 from tailrace.plan.scope import Scope
 from tailrace.types.core import NUMERIC, TEXT, UNKNOWN, SqlType
+
+if TYPE_CHECKING:
+    from tailrace.plan.bind_contract import Binder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,10 +93,14 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a query stands: its CTEs, and the scope around it."""
+    """Where a query stands: its CTEs, and the clause around it, whose rows it sees."""
 
     ctes: Mapping[str, Node]
-    outer: Scope | None
+    around: Binder | None
+
+    @property
+    def outer(self) -> Scope | None:
+        return None if self.around is None else self.around.scope
 
 
 def refs(node: Node) -> tuple[Ref, ...]:

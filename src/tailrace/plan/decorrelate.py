@@ -40,11 +40,19 @@ from tailrace.plan.expressions import (
 from tailrace.plan.functions.operators import NOT
 from tailrace.plan.keys import infer_keys, is_injective
 from tailrace.plan.merge import composed
-from tailrace.plan.nodes import Aggregate, Distinct, Filter, FlatMap, Join, Node, Project, Values
+from tailrace.plan.nodes import Aggregate, Distinct, Filter, FlatMap, Join, Node, Project, Values, Window
 from tailrace.plan.nullability import not_null
 from tailrace.plan.outer import outer_columns
 from tailrace.plan.pushdown import columns
-from tailrace.plan.walk import has_subquery, with_children, with_expressions, with_inputs, with_subquery
+from tailrace.plan.walk import (
+    has_own_subquery,
+    has_subquery,
+    window_with,
+    with_children,
+    with_expressions,
+    with_inputs,
+    with_subquery,
+)
 from tailrace.plan.walk import nodes as plan_nodes
 from tailrace.types.core import BIGINT, BOOLEAN
 
@@ -62,6 +70,8 @@ def decorrelated(node: Node) -> Node:
             return Project(input=columns.node, expressions=outputs, names=node.names)
         case FlatMap() if any(map(has_subquery, node.arguments)):
             return _flat_map(node)
+        case Window() if has_own_subquery(node):
+            return _window(node)
         case Join(kind="inner", condition=condition) if has_subquery(condition):
             parts = conjuncts(condition)
             plain = conjunction(p for p in parts if not has_subquery(p))
@@ -320,6 +330,15 @@ def _flat_map(node: FlatMap) -> Node:
     before, made = len(node.input.schema), refs(flat)
     outputs = (*made[:before], *made[len(columns.node.schema) :])
     return Project(input=flat, expressions=outputs, names=tuple(c.name for c in node.schema))
+
+
+def _window(node: Window) -> Node:
+    columns = Columns(node.input)
+    calls = tuple(window_with(call, columns.replaced) for call in node.calls)
+    window = Window(input=columns.node, calls=calls, names=node.names)
+    made = refs(window)
+    outputs = (*made[: len(node.input.schema)], *made[len(columns.node.schema) :])
+    return Project(input=window, expressions=outputs, names=tuple(c.name for c in node.schema))
 
 
 class Columns:

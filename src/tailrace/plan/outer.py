@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
-from tailrace.plan.expressions import Expression, OuterRef
+from tailrace.plan.expressions import Expression, OuterRef, Ref
 from tailrace.plan.nodes import Node, inputs
 from tailrace.plan.walk import (
     expressions,
@@ -31,6 +32,40 @@ def expression_with_free_refs(expression: Expression, change: Change, level: int
         return change(expression, level) if expression.depth >= level else expression
     expression = with_subquery(expression, lambda query: with_free_refs(query, change, level + 1))
     return with_children(expression, lambda e: expression_with_free_refs(e, change, level))
+
+
+def nearest_level(values: Iterable[Expression]) -> int:
+    """How far out the nearest row is that the expressions look at: 0, their own, also if they look at none."""
+    levels: set[int] = set()
+
+    def note(ref: OuterRef, level: int) -> Expression:
+        levels.add(ref.depth - level + 1)
+        return ref
+
+    for value in values:
+        own = any(isinstance(part, Ref) for part in subexpressions(value))
+        if own or next(expression_outer_refs(value, 0), None) is not None:
+            return 0
+        expression_with_free_refs(value, note)
+    return min(levels, default=0)
+
+
+def seen_from(expression: Expression, level: int) -> Expression:
+    """An expression that looks at nothing nearer than `level` rows out, as it is over the row there."""
+
+    def change(ref: OuterRef, _: int) -> Expression:
+        if ref.depth == level:
+            return Ref(index=ref.index, type=ref.type, nullable=ref.nullable)
+        return replace(ref, depth=ref.depth - level)
+
+    return expression_with_free_refs(expression, change)
+
+
+def not_computed(number: int) -> int:
+    """The index by which a subquery knows an aggregate of the query outside until that one's GROUP BY is bound, which
+    replaces it; applied again, the aggregate's number.  No column has an index below 0.
+    """
+    return -1 - number
 
 
 def with_outer_refs(node: Node, change: Callable[[OuterRef], Expression]) -> Node:

@@ -117,6 +117,7 @@ def _modified(type: SqlType, modifiers: tuple[int, ...], position: int | None) -
             if type == DOUBLE:
                 return REAL if modifiers[0] <= 24 else DOUBLE
             if type == TIME:
+                _within(modifiers[0], 0, 6, "precision for type time", position)
                 return TIME
             raise InvalidOption(f"type modifier is not allowed for type {type}", position=position)
 

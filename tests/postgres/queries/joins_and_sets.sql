@@ -77,3 +77,7 @@ INSERT INTO jo_b VALUES (4, 'D'), (2, 'B2');
 DELETE FROM jo_b WHERE x = 1;
 UPDATE jo_a SET s = 'a0' WHERE x = 2;
 DELETE FROM jo_a WHERE x IS NULL;
+SELECT x AS y, s AS y FROM jo_a ORDER BY y;
+SELECT x AS y, x AS y FROM jo_a ORDER BY y;
+SELECT x AS y, s AS y FROM jo_a GROUP BY y;
+SELECT DISTINCT ON (y) x AS y, s AS y FROM jo_a;

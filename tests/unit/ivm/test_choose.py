@@ -62,6 +62,8 @@ PARTITIONS, ROWS = "recompute the touched partitions", "recompute the touched ro
         ("SELECT t.k, u.k AS x FROM t FULL JOIN u ON t.k = u.k", [KEYS]),
         ("SELECT k FROM t WHERE k IN (SELECT k FROM u)", [KEYS]),
         ("SELECT k FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = t.k)", [KEYS]),
+        ("SELECT k FROM t GROUP BY k HAVING EXISTS (SELECT 1 FROM u WHERE u.v = count(t.v))", [KEYS, SUMS]),
+        ("SELECT k, rank() OVER (ORDER BY (SELECT max(u.v) FROM u)) AS r FROM t", [PARTITIONS, KEYS, GROUPS]),
         ("SELECT DISTINCT k FROM t", [SUMS]),
         ("SELECT k, count(*) AS n, avg(v) AS a, bool_or(v > 1) AS b FROM t GROUP BY k", [SUMS]),
         ("SELECT sum(v) FILTER (WHERE k = 1) AS x FROM t", [SUMS]),

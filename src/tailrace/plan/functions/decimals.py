@@ -63,19 +63,19 @@ def _constant(value: Decimal) -> Operand:
 
 
 def add(call: Call, render: Render) -> str:
-    return _sum([render(argument) for argument in call.arguments], " + ")
+    return total([render(argument) for argument in call.arguments], " + ")
 
 
 def subtract(call: Call, render: Render) -> str:
-    return _sum([render(argument) for argument in call.arguments], " - ")
+    return total([render(argument) for argument in call.arguments], " - ")
 
 
-def _sum(texts: list[str], sign: str = " + ") -> str:
+def total(texts: list[str], sign: str = " + ") -> str:
     first, *rest = texts
-    total = first
+    result = first
     for text in rest:
-        total = f"(CAST({total} AS {_ADDEND}){sign}CAST({text} AS {_ADDEND}))"
-    return total
+        result = f"(CAST({result} AS {_ADDEND}){sign}CAST({text} AS {_ADDEND}))"
+    return result
 
 
 def multiply(call: Call, render: Render) -> str:
@@ -92,7 +92,7 @@ def product(one: Operand, other: Operand) -> str:
         for a in _parts(one, "{a}", both_wide)
         for b in _parts(other, "{b}", both_wide)
     ]
-    return let({"a": one.text, "b": other.text}, _sum(terms))
+    return let({"a": one.text, "b": other.text}, total(terms))
 
 
 def _parts(value: Operand, name: str, both_wide: bool) -> list[str]:
@@ -130,7 +130,7 @@ def quotient(one: Operand, other: Operand) -> str:
         return f"CAST(CAST({one.text} AS {NUMERIC_DDL}) / {other.text} AS {NUMERIC_DDL})"
     guess = f"CAST(CAST({{a}} AS double) / CAST({{b}} AS double) AS {NUMERIC_DDL})"
     step = f"CAST(CAST({_rest()} AS double) / CAST({{b}} AS double) AS {NUMERIC_DDL})"
-    inner = let({"q": guess, "b": "{b}", "a": "{a}"}, _sum(["{q}", step]))
+    inner = let({"q": guess, "b": "{b}", "a": "{a}"}, total(["{q}", step]))
     return let({"a": f"CAST({one.text} AS {NUMERIC_DDL})", "b": f"CAST({other.text} AS {NUMERIC_DDL})"}, inner)
 
 
@@ -138,7 +138,7 @@ def _rest() -> str:
     """a − q·b to 36 digits after the point.  Of the four products only that of the fractions has so many."""
     q, b = (_whole("{q}"), _fraction("{q}")), (_whole("{b}"), _fraction("{b}"))
     coarse = [f"CAST({x} * {y} AS {NUMERIC_DDL})" for x, y in ((q[0], b[0]), (q[0], b[1]), (q[1], b[0]))]
-    small = _sum(["{a}", *coarse], " - ")
+    small = total(["{a}", *coarse], " - ")
     return f"(CAST({small} AS decimal(38,36)) - CAST({q[1]} * {b[1]} AS decimal(38,36)))"
 
 
@@ -154,6 +154,7 @@ def as_numeric(text: str) -> str:
 
 __all__ = [
     "NUMERIC",
+    "Operand",
     "add",
     "as_numeric",
     "divide",
@@ -162,4 +163,5 @@ __all__ = [
     "quotient",
     "remainder",
     "subtract",
+    "total",
 ]

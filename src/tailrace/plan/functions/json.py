@@ -36,7 +36,7 @@ def chain(call: Expression) -> tuple[Expression, tuple[str, ...]] | None:
         if key is None:
             return None
         is_place = call.function in (ELEMENT, ELEMENT_TEXT)
-        if is_place and key.startswith("-"):
+        if key.startswith("-" if is_place else "["):
             return None
         path.append(f"[{key}]" if is_place else key)
         call = call.arguments[0]
@@ -59,11 +59,18 @@ def _text(call: Call, render: Render) -> str:
             return f"tailrace_jsonb_at(concat('[', {inner}, ']'), array('0'), true)"
         if len(path) == 1:
             return f"from_json({render(document)}, {quoted(f'struct<`{path[0]}`:string>')}).`{path[0]}`"
+        if any(p.startswith("[") or p.isdecimal() for p in path):  # to Spark a place is a name, and a name a place
+            return _steps(render(document), path, as_text=True)
         return f"get_json_object({render(document)}, {quoted(json_path(path, chr(39)))})"
     text, key = render(call.arguments[0]), render(call.arguments[1])
     if call.function == FIELD_TEXT:
         return f"try_element_at(from_json({text}, 'map<string,string>'), {key})"
     return f"tailrace_jsonb_at(concat('[', tailrace_jsonb_element({text}, {key}), ']'), array('0'), true)"
+
+
+def _steps(document: str, path: tuple[str, ...], *, as_text: bool) -> str:
+    steps = ", ".join(quoted(step[:-1] if step.startswith("[") else f".{step}") for step in path)
+    return f"tailrace_jsonb_steps({document}, array({steps}), {str(as_text).lower()})"
 
 
 def _json(call: Call, render: Render) -> str:
@@ -72,8 +79,7 @@ def _json(call: Call, render: Render) -> str:
         document, path = found
         if len(path) == 1 and path[0].startswith("["):
             return f"tailrace_jsonb_element({render(document)}, {path[0][1:-1]})"
-        keys = ", ".join(quoted(key.strip("[]") if key.startswith("[") else key) for key in path)
-        return f"tailrace_jsonb_at({render(document)}, array({keys}), false)"
+        return _steps(render(document), path, as_text=False)
     text, key = render(call.arguments[0]), render(call.arguments[1])
     if call.function == FIELD:
         return f"to_json(try_element_at(from_json({text}, 'map<string,variant>'), {key}))"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailrace.errors import NotSupported
 from tailrace.plan.expressions import Call, Expression, Literal
-from tailrace.plan.functions.entry import Render, function, joined
+from tailrace.plan.functions.entry import Render, SparkText, function, joined
 from tailrace.plan.functions.let import let
 from tailrace.plan.raising import raising
 
@@ -27,6 +27,12 @@ def substring(call: Call, render: Render) -> str:
         f"CASE WHEN {rest[0]} < 0 THEN {negative} ELSE"
         f" substring({text}, {first}, greatest({start} + {rest[0]} - {first}, 0)) END"
     )
+
+
+def _cased(name: str) -> SparkText:
+    """Letter by letter, as PostgreSQL does it; where all are ASCII, Spark's own function is the same and quicker."""
+    body = f"CASE WHEN octet_length({{x}}) = char_length({{x}}) THEN {name}({{x}}) ELSE tailrace_{name}({{x}}) END"
+    return lambda call, render: let({"x": render(call.arguments[0])}, body)
 
 
 def _character(call: Call, render: Render) -> str:
@@ -74,8 +80,8 @@ FUNCTIONS = (
         + raising("22001", "value too long for type character varying({})", "CAST({1} AS string)")
         + " ELSE {0} END",
     ),
-    function("lower(text) -> text", "lower({0})"),
-    function("upper(text) -> text", "upper({0})"),
+    function("lower(text) -> text", _cased("lower")),
+    function("upper(text) -> text", _cased("upper")),
     function("length(text) -> integer", "char_length({0})"),
     function("char_length(text) -> integer", "char_length({0})"),
     function("character_length(text) -> integer", "char_length({0})"),

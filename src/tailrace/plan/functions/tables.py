@@ -1,6 +1,7 @@
 """Set-returning functions: an array for each row, unrolled by LATERAL VIEW.
 
-An entry gives the columns' names and types and the Spark text of an array; with several columns, of structs.
+An entry gives the columns' names and types and the Spark text of an array; with several columns, of structs whose
+fields are called as the columns.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tailrace.plan.functions import json_path
+from tailrace.plan.functions.decimals import Operand, as_numeric, product, total
 from tailrace.plan.functions.entry import parse_signature
 from tailrace.plan.nodes import FlatMap
 from tailrace.plan.raising import raising
@@ -59,6 +61,25 @@ def _series(type: str, zero: str) -> tuple[TableFunction, ...]:
     )
 
 
+def _numeric_series() -> tuple[TableFunction, ...]:
+    """Spark's sequence knows no decimals, so the steps are counted: from 0, and then as many as fit."""
+
+    def series(step: str) -> str:
+        taken = product(Operand("CAST(i AS decimal(19,0))", 19, 0), Operand(step, 20, 18))
+        steps, value = total(["{1}", "{0}"], " - "), as_numeric(total(["{0}", taken]))
+        return f"transform(sequence(0L, {steps} div {step}), i -> {value})"
+
+    one = f"CASE WHEN {{0}} <= {{1}} THEN {series(as_numeric('1'))} END"
+    step = (
+        f"CASE WHEN {{2}} = 0 THEN {_NO_STEP}"
+        f" WHEN ({{2}} > 0 AND {{0}} <= {{1}}) OR ({{2}} < 0 AND {{0}} >= {{1}}) THEN {series('{2}')} END"
+    )
+    return (
+        _table("generate_series(numeric, numeric) -> numeric", one),
+        _table("generate_series(numeric, numeric, numeric) -> numeric", step),
+    )
+
+
 _STEP = "(INTERVAL '1' DAY * {2}.days + INTERVAL '0.000001' SECOND * {2}.micros)"
 _STEPS = (
     "CASE WHEN {2}.months <> 0 THEN sequence({0}, {1}, INTERVAL '1' MONTH * {2}.months)"
@@ -66,7 +87,8 @@ _STEPS = (
 )
 _ARRAY = "CASE WHEN tailrace_jsonb_length({{0}}) >= 0 THEN {} END"  # anything else is an error
 _ELEMENTS = _ARRAY.format("transform(from_json({0}, 'array<variant>'), e -> to_json(e))")
-_ENTRIES = "transform(map_entries(from_json({0}, 'map<string,variant>')), e -> struct(e.key, to_json(e.value)))"
+_ENTRY = "struct(e.key AS key, to_json(e.value) AS value)"
+_ENTRIES = f"transform(map_entries(from_json({{0}}, 'map<string,variant>')), e -> {_ENTRY})"
 _TEXT_ENTRIES = "map_entries(from_json({0}, 'map<string,string>'))"
 
 _MILLIS = "unix_millis(CAST({0} AS timestamp))"
@@ -82,7 +104,8 @@ def _windows(name: str, starts: str) -> tuple[TableFunction, ...]:
     """
     made = []
     for type, last in (("timestamp", _WALL), ("timestamptz", "timestamp_millis({})")):
-        ends = f"{_WALL.format('w.s')} AS a, {_WALL.format('w.e')} AS b, {last.format('w.e - 1L')} AS c"
+        start, end = (f"{_WALL.format(f'w.{part}')} AS window_{name}" for part, name in (("s", "start"), ("e", "end")))
+        ends = f"{start}, {end}, {last.format('w.e - 1L')} AS window_time"
         entry = _table(
             f"{name}({type}, bigint, bigint, bigint) -> {type}",
             f"transform({starts}, w -> struct({ends}))",
@@ -114,6 +137,7 @@ WINDOWS = tuple(
 TABLES = (
     *_series("integer", "1"),
     *_series("bigint", "1L"),
+    *_numeric_series(),
     _table("generate_series(timestamp, timestamp, interval) -> timestamp", _STEPS),
     _table("generate_series(timestamptz, timestamptz, interval) -> timestamptz", _STEPS),
     _table("generate_subscripts(T[], integer) -> integer", "sequence(1, nullif(cardinality({0}), 0))"),
@@ -160,7 +184,7 @@ _BESIDE = " beside "
 
 
 def side_by_side(functions: Sequence[str]) -> str:
-    """The id of several functions of one column each, whose n-th rows are one row; the shorter ones go on with NULL."""
+    """The id of several functions whose n-th rows are one row; the shorter ones go on with NULL."""
     return _BESIDE.join(functions)
 
 
@@ -169,25 +193,30 @@ def apart(function: str) -> list[tuple[str, int]]:
     return [(name, len(_BY_ID[name].arguments)) for name in function.split(_BESIDE)]
 
 
-def _array(function: str, arguments: Sequence[str]) -> tuple[str, int]:
-    """The Spark text of a function's rows as an array, and the number of its columns."""
+def _array(function: str, arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """The Spark text of a function's rows as an array, and of the columns of its element `e`."""
     parts = apart(function)
     if len(parts) == 1:
         entry = _BY_ID[function]
-        return entry.spark.format(*arguments), len(entry.columns)
-    arrays = []
-    for name, count in parts:
+        return entry.spark.format(*arguments), _columns(entry, "e")
+    arrays, columns = [], []
+    for place, (name, count) in enumerate(parts):
         arrays.append(f"coalesce({_array(name, arguments[:count])[0]}, array())")
+        columns += _columns(_BY_ID[name], f"e.`{place}`")
         arguments = arguments[count:]
-    fields = ", ".join(f"e.`{i}`" for i in range(len(parts)))
-    return f"transform(arrays_zip({', '.join(arrays)}), e -> struct({fields}))", len(parts)
+    return f"arrays_zip({', '.join(arrays)})", columns
+
+
+def _columns(entry: TableFunction, element: str) -> list[str]:
+    return [f"{element}.`{name}`" for name, _ in entry.columns] if len(entry.columns) > 1 else [element]
 
 
 def generator(function: str, arguments: Sequence[str], node: FlatMap) -> str:
     """The Spark generator that makes the rows of a FlatMap's function."""
-    array, width = _array(function.removesuffix(ORDINALITY), arguments)
+    array, columns = _array(function.removesuffix(ORDINALITY), arguments)
+    if len(node.columns) == 1:
+        return f"explode({array})"
     if function.endswith(ORDINALITY):
-        values = ", ".join(f"e.col{i + 1}" for i in range(width)) if width > 1 else "e"
-        array = f"transform({array}, (e, i) -> struct({values}, CAST(i + 1 AS bigint)))"
-        return f"inline({array})"
-    return f"explode({array})" if len(node.columns) == 1 else f"inline({array})"
+        columns.append("CAST(i + 1 AS bigint)")
+    fields = ", ".join(f"{column} AS f{i}" for i, column in enumerate(columns))
+    return f"inline(transform({array}, (e, i) -> struct({fields})))"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tailrace.errors import InternalError, InvalidOption, NotSupported
-from tailrace.plan.expressions import Call
+from tailrace.plan.expressions import Call, Literal
 from tailrace.plan.functions.entry import Function, Render, SparkText, function
 from tailrace.plan.functions.let import let
 from tailrace.plan.functions.strings import constant
@@ -17,6 +17,18 @@ _PARTS = ("months", "days", "micros")
 
 MZ_NOW = "mz_now"
 """The time of the tick.  Whoever renders a plan says first which tick it is for: see plan/temporal.py."""
+
+
+TIME_TO_PRECISION = "time to precision"
+"""Of a time and a number of digits: what a cast to time(2) does."""
+
+
+def _to_precision(call: Call, render: Render) -> str:
+    """Half up, and so to 24:00:00 at the end of the day."""
+    time, digits = call.arguments
+    assert isinstance(digits, Literal)
+    unit = 10 ** (6 - int(digits.text or 6))
+    return f"(({render(time)} + {unit // 2}L) div {unit}L * {unit}L)"
 
 
 def _timeless() -> str:
@@ -311,6 +323,7 @@ FUNCTIONS = (
     function("-(timestamptz, timestamptz) -> interval", _difference),
     function("-(time, time) -> interval", "named_struct('months', 0, 'days', 0, 'micros', {0} - {1})"),
     function("+(time, interval) -> time", f"pmod({{0}} + {{1}}.micros, {_DAY})"),
+    function(f"{TIME_TO_PRECISION}(time, integer) -> time", _to_precision),
     function("+(interval, time) -> time", f"pmod({{1}} + {{0}}.micros, {_DAY})"),
     function("-(time, interval) -> time", f"pmod({{0}} - {{1}}.micros, {_DAY})"),
     function("+(interval, interval) -> interval", _combined("+")),
@@ -404,4 +417,5 @@ FUNCTIONS = (
     function("mz_now() -> mz_timestamp", lambda call, render: _timeless(), nulls="never", id=MZ_NOW),
     function("current_date() -> date", "current_date()", nulls="never", volatile=True),
     function("localtimestamp() -> timestamp", "localtimestamp()", nulls="never", volatile=True),
+    function("localtime() -> time", f"pmod({micros('localtimestamp()')}, {_DAY})", nulls="never", volatile=True),
 )

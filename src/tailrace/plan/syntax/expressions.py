@@ -6,8 +6,11 @@ binder.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from sqlglot import exp
 
+from tailrace.errors import SyntaxFailure
 from tailrace.plan.syntax.tokens import Cursor, Token
 from tailrace.plan.syntax.types import NamedType, parse_type_name
 
@@ -120,9 +123,20 @@ def _quantified(cursor: Cursor, left: exp.Expr, symbol: str) -> exp.Expr:
 
 
 def query_or_expression(cursor: Cursor) -> exp.Expr:
+    """What stands in parentheses."""
     from tailrace.plan.syntax.queries import begins_query, parse_query_expression
 
-    return parse_query_expression(cursor) if begins_query(cursor) else parse_expression(cursor)
+    if not begins_query(cursor):
+        return parse_expression(cursor)
+    if not cursor.is_operator("("):
+        return parse_query_expression(cursor)
+    place = cursor.mark()
+    with suppress(SyntaxFailure):
+        query = parse_query_expression(cursor)
+        if cursor.is_operator(")"):
+            return query
+    cursor.reset(place)  # an expression that begins with a subquery in parentheses
+    return parse_expression(cursor)
 
 
 def _word_infix(cursor: Cursor, left: exp.Expr, minimum: int) -> exp.Expr | None:

@@ -73,7 +73,7 @@ def _parenthesised(cursor: Cursor) -> exp.Expr:
     from tailrace.plan.syntax.queries import is_query
 
     inner = query_or_expression(cursor)
-    if is_query(inner):
+    if is_query(inner) and not cursor.is_operator(","):
         cursor.expect_operator(")")
         return exp.Subquery(this=inner)
     if cursor.is_operator(","):

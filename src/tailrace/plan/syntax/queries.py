@@ -77,6 +77,12 @@ def _cte(cursor: Cursor) -> exp.CTE:
     cursor.expect_operator("(")
     query = parse_query_expression(cursor)
     cursor.expect_operator(")")
+    if cursor.is_one_of("search", "cycle"):
+        raise NotSupported(
+            f"{cursor.token.text.upper()} of a recursive query not yet supported",
+            hint="Keep the way to a row in a column of its own, e.g. path || ARRAY[id], and look at that.",
+            position=cursor.token.position,
+        )
     alias = exp.TableAlias(
         this=located(exp.Identifier(this=name.text, quoted=True), name),
         columns=[exp.Identifier(this=column.text, quoted=True) for column in columns],
@@ -141,7 +147,9 @@ def _select(cursor: Cursor) -> exp.Select:
     if cursor.take_word("where"):
         select.set("where", parse_expression(cursor))
     if token := cursor.take_word("group", "by"):
-        select.set("group", located(exp.Group(expressions=_group_items(cursor)), token))
+        distinct = cursor.take_word("distinct") is not None
+        cursor.take_word("all")
+        select.set("group", located(exp.Group(expressions=_group_items(cursor), distinct=distinct), token))
     if cursor.take_word("having"):
         select.set("having", parse_expression(cursor))
     if cursor.take_word("window"):

@@ -80,23 +80,32 @@ def _source(cursor: Cursor) -> exp.Expr:
     lateral = cursor.take_word("lateral") is not None
     if begins_window(cursor):
         source = parse_window_table(cursor)
+    elif cursor.is_word("rows", "from") and cursor.ahead(2).text == "(":
+        source = _rows_from(cursor)
     elif _is_call(cursor):
-        source = _function(cursor)
+        source = _numbered(cursor, _function(cursor))
     else:
         source = parse_relation(cursor)
     located(source, token)
     if cursor.token.kind == "hint":
         source.set("options", _options(cursor.next()))
-    _refuse_versions(cursor)
+    _refuse_others(cursor)
     if lateral:
         source.set("lateral", True)
     _alias(cursor, source)
-    _refuse_versions(cursor)
+    _refuse_others(cursor)
     return source
 
 
-def _refuse_versions(cursor: Cursor) -> None:
-    """Flink's temporal and lookup joins."""
+def _refuse_others(cursor: Cursor) -> None:
+    """Flink's temporal and lookup joins, and samples."""
+    if cursor.is_word("tablesample"):
+        raise NotSupported(
+            "TABLESAMPLE not supported",
+            detail="Which rows it takes is a matter of chance, so a view with it would not follow from its tables.",
+            hint="Choose rows by what is in them, e.g. WHERE mod(id, 100) = 0.",
+            position=cursor.token.position,
+        )
     if cursor.is_word("for", "system_time"):
         raise NotSupported(
             "FOR SYSTEM_TIME AS OF not yet supported",
@@ -177,10 +186,40 @@ def _function(cursor: Cursor) -> exp.Expr:
     parts = [first.text]
     while cursor.take_operator("."):
         parts.append(cursor.expect_name().text)
-    table = exp.Table(this=parse_call(cursor, parts, first))
+    return located(exp.Table(this=parse_call(cursor, parts, first)), first)
+
+
+def _numbered(cursor: Cursor, table: exp.Expr) -> exp.Expr:
     if cursor.take_word("with", "ordinality"):
         table.set("ordinality", True)
     return table
+
+
+def _rows_from(cursor: Cursor) -> exp.Expr:
+    """`ROWS FROM (f(…), g(…))`: the first function, with the others beside it."""
+    cursor.expect_word("rows")
+    cursor.expect_word("from")
+    cursor.expect_operator("(")
+    functions = [_member(cursor)]
+    while cursor.take_operator(","):
+        functions.append(_member(cursor))
+    cursor.expect_operator(")")
+    first, *others = functions
+    first.set("beside", [each.this for each in others])
+    return _numbered(cursor, first)
+
+
+def _member(cursor: Cursor) -> exp.Expr:
+    if not _is_call(cursor):
+        cursor.fail("a function")
+    function = _function(cursor)
+    if cursor.is_word("as"):
+        raise NotSupported(
+            "column definitions in ROWS FROM not yet supported",
+            hint="Say FROM f(...) AS r(a int, b text) without ROWS FROM.",
+            position=cursor.token.position,
+        )
+    return function
 
 
 def parse_table_name(cursor: Cursor) -> exp.Table:

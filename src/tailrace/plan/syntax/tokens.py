@@ -17,7 +17,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import Token as SqlglotToken  # type: ignore[attr-defined]
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from tailrace.errors import SyntaxFailure
+from tailrace.errors import NotSupported, SyntaxFailure
 
 Kind = OneOf["word", "identifier", "string", "number", "parameter", "operator", "hint", "end"]
 
@@ -44,7 +44,11 @@ class _Dialect(Postgres):
         SINGLE_TOKENS = {**Postgres.Tokenizer.SINGLE_TOKENS, _DOLLAR: TokenType.PARAMETER}  # noqa: RUF012
 
 
-_STRINGS = {TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING}
+_STRINGS = {
+    TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING,
+    TokenType.NATIONAL_STRING,
+}  # fmt: skip
+_BITS = {TokenType.BIT_STRING, TokenType.HEX_STRING}
 _PUNCTUATION = {
     "*": "star", "=": "equals sign", "(": "left parenthesis", ")": "right parenthesis", ",": "comma",
     ".": "dot", ";": "semicolon", "[": "left square bracket", "]": "right square bracket", ":": "colon",
@@ -96,6 +100,8 @@ def _parts(token: SqlglotToken, text: str, offset: int) -> Iterator[Token]:
     start, end = token.start, token.end + 1
     position = start + offset + 1
     source = text[start:end]
+    if token.token_type in _BITS and not _BASED.fullmatch(source):
+        raise NotSupported("bit strings not yet supported", hint="Bytes are written '\\x1f'::bytea.", position=position)
     if token.token_type == TokenType.IDENTIFIER:
         yield Token("identifier", token.text, position, end + offset)
     elif token.token_type in _STRINGS:
