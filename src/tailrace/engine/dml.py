@@ -232,9 +232,9 @@ def _bound(
     tree = parse_query(f"SELECT {', '.join(columns)} FROM {place} AS {alias}")
     types = [column.type for column in table.schema]
     if changed is not None:
-        values = (changed[c.name].value if c.name in changed else None for c in table.schema)
+        given = [changed.get(column.name) for column in table.schema]
         kept = [parse_expression(column) for column in columns]
-        new = [kept[i] if v is None else _assigned(table, i, v) for i, v in enumerate(values)]
+        new = [kept[i] if each is None else _assigned(table, i, each) for i, each in enumerate(given)]
         tree.set("expressions", [*tree.expressions, *new])
         types += types
     if statement.where is not None:
@@ -246,9 +246,17 @@ def _bound(
     return session.bind_change(tree, table, parameters, types)
 
 
-def _assigned(table: Item, place: int, value: QueryText) -> exp.Expr:
-    if value.text.strip().upper() != "DEFAULT":
-        return parse_expression(value.text, value.start)
+def is_query(value: QueryText) -> bool:
+    """Is it a query in parentheses, and not a row that begins with one?"""
+    return isinstance(parse_expression(value.text, value.start), exp.Subquery)
+
+
+def _assigned(table: Item, place: int, given: Assignment) -> exp.Expr:
+    if given.value.text.strip().upper() != "DEFAULT":
+        tree = parse_expression(given.value.text, given.value.start)
+        if given.of is not None:
+            tree.set("of", given.of)  # see scalar_subquery
+        return tree
     default = table.statement.columns[place].default
     return parse_expression("NULL" if default is None else default.text)
 

@@ -56,6 +56,8 @@ SYNTAX = [
     ("INSERT INTO t «", "Expected one of SELECT or WITH or VALUES"),
     ("UPDATE t a «= 1", "Expected SET, found"),
     ("UPDATE t SET a = «", "Expected expression, found end of statement"),
+    ("UPDATE t SET (a, b) = «(1, 2, 3)", "number of columns does not match number of values"),
+    ("UPDATE t SET («) = (1)", "Expected column name, found"),
     ("DELETE «t", "Expected FROM, found"),
     ("SHOW CREATE «FROB x", "Expected one of CLUSTER or CONNECTION"),
     ("SUBSCRIBE t ENVELOPE «NONE", "Expected one of UPSERT or DEBEZIUM, found NONE"),

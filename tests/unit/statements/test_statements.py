@@ -89,6 +89,20 @@ def test_update_splits_at_commas_outside_parentheses() -> None:
     assert update.where == QueryText("c")
 
 
+def test_update_of_several_columns_at_once() -> None:
+    text = "(a, b) = ROW (1, f(2, 3)), (c, d) = ((SELECT 4), DEFAULT), (e, f) = (SELECT 5, 6)"
+    update = parse(f"UPDATE t SET {text} WHERE g")
+    assert [(each.column, each.value.text, each.of) for each in update.assignments] == [
+        ("a", "1", None),
+        ("b", "f(2, 3)", None),
+        ("c", "(SELECT 4)", None),
+        ("d", "DEFAULT", None),
+        ("e", "(SELECT 5, 6)", (0, 2)),
+        ("f", "(SELECT 5, 6)", (1, 2)),
+    ]
+    assert update.where == QueryText("g")
+
+
 def test_as_of_is_not_part_of_the_query() -> None:
     select = parse("SELECT * FROM t AS OF AT LEAST now()")
     assert (select.query, select.as_of.time, select.as_of.at_least) == (
