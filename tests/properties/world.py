@@ -122,6 +122,9 @@ class World:
     def views(self) -> list[Item]:
         return list(self.engine.catalog.of_kind("materialized view"))
 
+    def rows(self, table: str) -> list[Row]:
+        return list(self._rows[table])
+
     # ── what happens ──
 
     def tick(self, changes: Sequence[Change]) -> None:
