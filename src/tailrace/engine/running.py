@@ -62,7 +62,9 @@ class Running:
         """Says to the tick loop what stands still now."""
         before, now = self._engine.cluster.paused, clusters.paused(self._engine)
         self._engine.cluster.paused = now
-        for id in sorted(before - now):
+        going_on = before - now
+        waited = {each.id for id in going_on for each in self._engine.catalog.dependants(id)} - now
+        for id in sorted(going_on | {id for id in waited if self._engine.statuses.of(id).status == "paused"}):
             self._engine.statuses.note(id, "starting")
 
     def retain(self, item: Item) -> None:
