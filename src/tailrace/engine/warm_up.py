@@ -19,6 +19,7 @@ from tailrace.formats.decode_json import JsonDecoder, same_text
 from tailrace.formats.encoders import encoder
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.envelope import UPSERT, Envelope
+from tailrace.state.run import COMPRESSION
 from tailrace.types.core import BIGINT, TEXT, Column
 
 _ROWS = 100_000
@@ -46,7 +47,7 @@ def warm_up(spark: SparkSession) -> None:
     ):
         writing = aside.submit(_written, engine.spark)
         for name, sql in (("sums", _sums()), ("last", _last())):
-            engine.spark.sql(sql).write.option("compression", "lz4").parquet(f"{directory}/{name}")
+            engine.spark.sql(sql).write.option("compression", COMPRESSION).parquet(f"{directory}/{name}")
         writing.result()
         for statement in _SMALL:
             engine.sql(statement)

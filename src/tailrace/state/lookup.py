@@ -28,6 +28,7 @@ MOST_ROWS = 20_000_000
 """A larger run is not copied: Spark scans it."""
 
 _PIECE_ROWS = 500_000
+_READ_ROWS = 100_000
 Hashes = npt.NDArray[np.int64]
 
 
@@ -171,10 +172,24 @@ def _mapped(run: Run, file: Path, schema: pa.Schema) -> Index:
     assert run.path is not None
     file.parent.mkdir(parents=True, exist_ok=True)
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        for part in sorted(run.path.glob("*.parquet")):
-            for batch in pq.ParquetFile(part).iter_batches(_PIECE_ROWS):
-                whole = pa.Table.from_batches([batch]).select(schema.names).cast(schema).combine_chunks()
-                for piece in whole.to_batches():
-                    writer.write_batch(_sorted(piece))
+        for rows in _pieces(run.path):
+            whole = pa.Table.from_batches(rows).select(schema.names).cast(schema).combine_chunks()
+            for piece in whole.to_batches():
+                writer.write_batch(_sorted(piece))
     reader = pa.ipc.open_file(pa.memory_map(str(file)))
     return Index(reader.get_batch(i) for i in range(reader.num_record_batches))
+
+
+def _pieces(path: Path) -> Iterator[list[pa.RecordBatch]]:
+    """The rows of all files, so many at a time: a look costs something for each piece, however small it is."""
+    piece: list[pa.RecordBatch] = []
+    waiting = 0
+    for part in sorted(path.glob("*.parquet")):
+        for batch in pq.ParquetFile(part).iter_batches(_READ_ROWS):
+            piece.append(batch)
+            waiting += batch.num_rows
+            if waiting >= _PIECE_ROWS:
+                yield piece
+                piece, waiting = [], 0
+    if piece:
+        yield piece

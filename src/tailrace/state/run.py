@@ -64,6 +64,10 @@ def count_rows(path: Path) -> int:
     return sum(pq.read_metadata(file).num_rows for file in path.glob("*.parquet"))
 
 
+COMPRESSION = "lz4_raw"
+"""Of files that Spark writes.  What it calls lz4 is framed in a way that Arrow reads in small pages only."""
+
+
 def write_table(table: pa.Table, path: Path) -> None:
     """An Arrow run as Parquet, sorted by hash so that readers can skip."""
     path.mkdir(parents=True)

@@ -22,7 +22,7 @@ from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.lookup import Lookups
 from tailrace.state.matching import Matching
-from tailrace.state.run import Run, ViewName, count_rows, remove, write_table
+from tailrace.state.run import COMPRESSION, Run, ViewName, count_rows, remove, write_table
 from tailrace.state.trace import Trace
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import BEGINNING, Tick
@@ -242,7 +242,7 @@ class Store:
 
     def _large(self, sql: str, layout: Layout, lo: Tick, hi: Tick, work: Work) -> Run | None:
         path = self.new_path()
-        self.views.large.sql(sql).write.option("compression", "lz4").parquet(path.as_uri())
+        self.views.large.sql(sql).write.option("compression", COMPRESSION).parquet(path.as_uri())
         crash_point("state.run_written")
         rows = count_rows(path)
         work.rows += rows

@@ -57,6 +57,16 @@ def filled(store: Store, chance: random.Random, small: int = 40) -> Trace:
     return trace
 
 
+def test_a_large_run_that_spark_has_written_gets_an_index(store: Store) -> None:
+    """Arrow must be able to read large pages as Spark compresses them: here of a dictionary."""
+    row = "CAST(id AS int) AS c0, CAST(id AS string) AS c1, 1L AS weight, CAST(0 AS decimal(38, 0)) AS a0_0"
+    sql = f"SELECT xxhash64(id) AS h, {row} FROM (SELECT id DIV 10 AS id FROM range(0, 600000, 1, 1))"
+    run = store.materialize(sql, LAYOUT, BEGINNING, Tick(1), rows=600_000)
+    assert run is not None
+    store.lookups.prepare(run, arrow_schema(LAYOUT.ddl))
+    assert store.lookups.of(run, arrow_schema(LAYOUT.ddl)) is not None
+
+
 def expected(trace: Trace, t: int, touched: pa.Table) -> Counter[tuple[object, ...]]:
     hashes = set(touched["h"].to_pylist())
     runs = [run for run in trace.runs if run.hi <= t]
