@@ -5,7 +5,7 @@ that change nothing are not written.
 
 A target may keep us waiting, and a snapshot takes its time, so it is asked and written to beside the loop (beside.py),
 which waits for a moment and then goes on without it.  Until the outcome is known the frontier stays.  If all was well,
-the ticks in between follow one by one; after a failure, or much to write, they are written together.
+the ticks in between follow one by one; after a failure, or if there is much in each, they are written together.
 """
 
 from __future__ import annotations
@@ -214,6 +214,7 @@ class Delivery:
             self._progress, self._errand, self._offered_at = None, None, None
             self._owed.clear()
             self._is_troubled = self._is_failing = True
+            self._was_much = False
             self.failures += 1
             self.counts.messages_refused += self._offered
             self._offered = 0
@@ -257,7 +258,7 @@ class Delivery:
             if t < self._progress.unfinished:
                 return True
             self._owed = deque((self._progress.unfinished, t), _MOST_OWED)
-        elif self._is_failing or self._was_much:
+        elif self._is_failing:
             self._owed = deque((t,), _MOST_OWED)  # what is the matter now, not what was
         while self._owed and self._is_free():
             self._write(self._owed.popleft())
@@ -280,7 +281,6 @@ class Delivery:
             self._is_troubled = True
             return False
         ended, self._errand = self._errand, None
-        self._was_much = ended.is_long
         ended.finish()
         self._is_troubled = False
         return True
@@ -295,6 +295,10 @@ class Delivery:
         if self.advances:
             self.root.advance(t)
         change = self.root.delta(self._frontier, t)
+        if self._was_much and change.rows > _MANY and self._owed:
+            t = self._owed.pop()  # much after much: a tick at a time, it would fall behind further and further
+            self._owed.clear()
+            change = self.root.delta(self._frontier, t)
         if change.is_empty:
             return self._reach(t)
         self._offered, self._offered_at = max(change.rows, 1), t
@@ -319,6 +323,7 @@ class Delivery:
         self.counts.messages += sent.messages
         self.counts.bytes += sent.bytes
         self.counts.writes += 1
+        self._was_much = self._offered > _MANY
         self.written, self._offered, self._offered_at = t, 0, None
         if sent.broken_key is not None:
             self._warn(sent.broken_key)

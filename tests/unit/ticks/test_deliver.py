@@ -44,10 +44,12 @@ class Target:
 
 
 class Always:
-    """An operator whose relation changes at every tick."""
+    """An operator whose relation changes at every tick, in so many `rows`."""
+
+    rows = 1
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
-        return ZSet(arity=1, sql="SELECT 1 AS c0, 1L AS weight", rows=1)
+        return ZSet(arity=1, sql="SELECT 1 AS c0, 1L AS weight", rows=self.rows)
 
 
 def delivery(target: Target, *known: int, written: int = 0) -> Delivery:
@@ -226,8 +228,11 @@ def test_a_target_by_another_way_does_not_wait_for_the_old_one() -> None:
     old.answers.set()
 
 
-def test_much_to_write_keeps_nobody_waiting_is_no_silence_and_what_came_meanwhile_follows_together(monkeypatch) -> None:
+@pytest.mark.parametrize(("rows", "ticks"), [(1, [20, 30, 40, 50]), (10**6, [20, 50])])
+def test_much_to_write_keeps_nobody_waiting_and_is_no_silence(rows: int, ticks: list[int], monkeypatch) -> None:
+    """What came meanwhile follows tick by tick, unless there is much in each."""
     monkeypatch.setattr("tailrace.ticks.deliver._SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(Always, "rows", rows)
     target = LargeTarget()
     sink = silent(target)
     assert sink.needs == 20  # before its tick a snapshot needs nothing
@@ -239,7 +244,7 @@ def test_much_to_write_keeps_nobody_waiting_is_no_silence_and_what_came_meanwhil
     target.answers.set()
     assert woken.wait(60)
     assert sink.deliver(Tick(50))
-    assert (target.ticks, sink.frontier, sink.needs) == ([20, 50], 50, 50)
+    assert (target.ticks, sink.frontier, sink.needs) == (ticks, 50, 50)
 
 
 def test_a_change_that_is_being_written_needs_the_tick_it_began_at() -> None:
