@@ -78,6 +78,7 @@ class KafkaSink:
         self._held = Held()
         self._partitions = 0
         self._counted = 0.0
+        self._underrated: Tick | None = None  # one that proved to be no small one
 
     def progress(self) -> Progress:
         """Fences older writers, and only then reads what the topic holds.  Makes missing topics.
@@ -104,7 +105,7 @@ class KafkaSink:
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
         """Runs one Spark job, or none if `delta` is known to be empty."""
-        rest = self.prepared(tick, delta)
+        rest = None if self._underrated == tick else self.prepared(tick, delta)
         if rest is not None:
             return rest()
         writer = self._certain_writer(tick)
@@ -117,6 +118,7 @@ class KafkaSink:
         writer = self._certain_writer(tick)
         here = None if self._held.done or delta.rows > self._limits.small_rows else self._encoded(tick, delta)
         if here is None:
+            self._underrated = tick
             return None
         return lambda: self._certain(writer, tick, lambda: self._write_here(writer, tick, here))
 

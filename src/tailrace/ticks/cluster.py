@@ -256,7 +256,7 @@ class Cluster:
     def has_stalled(self) -> bool:
         """Some view or sink is behind and wants to be tried again: it failed, or it was not its time yet."""
         ids = [*self.maintained, *self.deliveries, *self.inputs]
-        waiting = any(delivery.is_waiting or delivery.is_under_way for delivery in self.deliveries.values())
+        waiting = any(delivery.is_waiting or delivery.is_awaited for delivery in self.deliveries.values())
         return waiting or any(self.statuses.of(id).status == "stalled" for id in ids)
 
     def failures(self) -> dict[str, int]:

@@ -226,6 +226,11 @@ class Delivery:
         return self._errand is not None
 
     @property
+    def is_awaited(self) -> bool:
+        """The target has not answered yet, and should have: somebody must look whether it is silent."""
+        return self._errand is not None and not self._errand.is_long
+
+    @property
     def is_silent(self) -> bool:
         """The target has not answered for so long that nobody should wait for it."""
         errand = self._errand
@@ -311,12 +316,13 @@ class Delivery:
         def then(sent: Written) -> None:
             self._wrote(t, sent, began)
 
+        is_long = change.rows > _MANY
         if isinstance(self.sink, PatientSink):
             rest = self.sink.prepared(t, change)
             if rest is not None:
                 return self._begin(rest, then)
-            change = change.many()
-        return self._begin(partial(self.sink.write, t, change), then, self.jobs, is_long=change.rows > _MANY)
+            is_long = True
+        return self._begin(partial(self.sink.write, t, change), then, self.jobs, is_long=is_long)
 
     def _wrote(self, t: Tick, sent: Written, began: float) -> None:
         self.recent.append(Delivered(tick=t, written=sent, seconds=time.monotonic() - began, at=time.time()))
