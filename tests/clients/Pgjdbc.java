@@ -397,15 +397,24 @@ public class Pgjdbc {
       equal(names(about.getCatalogs(), "TABLE_CAT").contains("materialize"), true);
       equal(names(about.getTypeInfo(), "TYPE_NAME").containsAll(List.of("int4", "text", "jsonb", "numeric")), true);
       names(about.getTableTypes(), "TABLE_TYPE");
-      names(about.getPrimaryKeys(null, "public", "jdbc_bids"), "COLUMN_NAME");
-      names(about.getIndexInfo(null, "public", "jdbc_bids", false, false), "INDEX_NAME");
+      equal(names(about.getPrimaryKeys(null, "public", "jdbc_bids"), "COLUMN_NAME"), new TreeSet<>(List.of("item")));
+      run(connection, "CREATE INDEX jdbc_note_idx ON jdbc_bids (note)");
+      ResultSet indexes = about.getIndexInfo(null, "public", "jdbc_bids", false, false);
+      List<List<Object>> indexed = new ArrayList<>();
+      while (indexes.next()) {
+        indexed.add(Arrays.asList(
+            indexes.getString("INDEX_NAME"), indexes.getBoolean("NON_UNIQUE"), indexes.getString("COLUMN_NAME")));
+      }
+      equal(indexed, List.of(
+          Arrays.asList("jdbc_bids_pkey", false, "item"), Arrays.asList("jdbc_note_idx", true, "note")));
       names(about.getImportedKeys(null, "public", "jdbc_bids"), "FKCOLUMN_NAME");
       names(about.getExportedKeys(null, "public", "jdbc_bids"), "FKCOLUMN_NAME");
       names(about.getTablePrivileges(null, "public", "jdbc_bids"), "PRIVILEGE");
       names(about.getColumnPrivileges(null, "public", "jdbc_bids", "%"), "PRIVILEGE");
       equal(names(about.getFunctions(null, null, "substring%"), "FUNCTION_NAME").contains("substring"), true);
       names(about.getProcedures(null, null, "%"), "PROCEDURE_NAME");
-      names(about.getBestRowIdentifier(null, "public", "jdbc_bids", DatabaseMetaData.bestRowSession, true), "COLUMN_NAME");
+      ResultSet best = about.getBestRowIdentifier(null, "public", "jdbc_bids", DatabaseMetaData.bestRowSession, true);
+      equal(names(best, "COLUMN_NAME"), new TreeSet<>(List.of("item")));
       names(about.getUDTs(null, "public", "%", null), "TYPE_NAME");
       names(about.getClientInfoProperties(), "NAME");
       about.getSQLKeywords();

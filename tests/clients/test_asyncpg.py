@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import asyncpg
 import pytest
+from asyncpg.types import Range
 
 from clients.values import VALUES
 
@@ -49,6 +52,27 @@ def test_arrays_are_asked_about_once_and_then_taken_by_any_statement(dsn: str) -
         found = await connection.fetch("SELECT k, n, t FROM asyncpg_arrays WHERE k = ANY($1::int[]) ORDER BY k", [1, 3])
         assert [tuple(row) for row in found] == [rows[1], rows[3]]
         assert await connection.fetchval("SELECT array_agg(k ORDER BY k) FROM asyncpg_arrays") == [0, 1, 2, 3]
+
+    run(dsn, work)
+
+
+def test_ranges_are_learnt_from_the_catalog(dsn: str) -> None:
+    moment = datetime(2024, 7, 3, 18, 43, tzinfo=UTC)
+    ranges = {
+        "int4range": Range(1, 5),
+        "numrange": Range(Decimal("1.5"), None, lower_inc=False),
+        "tstzrange": Range(None, moment, upper_inc=True),
+        "daterange": Range(empty=True),
+    }
+
+    async def work(connection: Any) -> None:
+        for type, value in ranges.items():
+            assert await connection.fetchval(f"SELECT $1::{type}", value) == value, type
+        await connection.execute("CREATE TABLE asyncpg_ranges (r int4range)")
+        await connection.execute("INSERT INTO asyncpg_ranges VALUES ($1)", Range(1, 5))
+        assert await connection.fetchval("SELECT r FROM asyncpg_ranges WHERE r @> $1::int", 4) == Range(1, 5)
+        kinds = "SELECT typtype, typname FROM pg_type WHERE typtype = ANY($1) AND typname = 'int4range'"
+        assert tuple(await connection.fetchrow(kinds, [b"r"])) == (b"r", "int4range")
 
     run(dsn, work)
 

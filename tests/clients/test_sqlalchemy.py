@@ -54,6 +54,23 @@ def test_tables_are_made_filled_asked_and_dropped(database: sa.Engine) -> None:
     assert not sa.inspect(database).has_table(values.name)
 
 
+def test_keys_and_indexes_are_reflected(database: sa.Engine) -> None:
+    table = f"sqlalchemy_keyed_{database.driver}"
+    with database.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        columns = "day date, item int, note text, CONSTRAINT keyed PRIMARY KEY (item, day), UNIQUE (note)"
+        connection.execute(sa.text(f"CREATE TABLE {table} ({columns})"))
+        connection.execute(sa.text(f"CREATE INDEX {table}_idx ON {table} (note, lower(note))"))
+    seen = sa.inspect(database)
+    primary = seen.get_pk_constraint(table)
+    assert (primary["name"], primary["constrained_columns"]) == ("keyed", ["item", "day"])
+    assert [key["column_names"] for key in seen.get_unique_constraints(table)] == [["note"]]
+    indexes = {index["name"]: index for index in seen.get_indexes(table)}
+    assert indexes[f"{table}_idx"]["expressions"] == ["note", "lower(note)"]
+    assert indexes[f"{table}_note_key"]["unique"]
+    reflected = sa.Table(table, sa.MetaData(), autoload_with=database)
+    assert [column.name for column in reflected.primary_key] == ["item", "day"]
+
+
 class Base(DeclarativeBase):
     pass
 

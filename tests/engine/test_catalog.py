@@ -73,6 +73,8 @@ def test_psql_describes_everything(server: Server, psql: str) -> None:
     assert " public | bids  | table             | materialize" in parts["d"]
     assert "mz_" not in parts["d"]
     assert " price  | numeric(38,2) |" in parts["d bids"]
+    assert '"bids_pkey" PRIMARY KEY, btree (item)' in parts["d bids"]
+    assert " public | low               | index | materialize | cheap" in parts["di"]
     assert " item   | integer       |           | not null |" in parts["d bids"]
     assert "what people offer" not in parts["d"]
     assert "spent" in parts["dm"]
@@ -101,7 +103,8 @@ def test_sqlalchemy_reflects_the_tables(server: Server, driver: str) -> None:
             ("note", "TEXT", True),
         ]
         assert inspector.get_table_comment("bids") == {"text": "what people offer"}
-        assert inspector.get_indexes("cheap") == []  # they are there for their names alone
+        assert inspector.get_pk_constraint("bids")["constrained_columns"] == ["item"]
+        assert [index["name"] for index in inspector.get_indexes("cheap")] == ["cheap_primary_idx", "low"]
         assert inspector.get_foreign_keys("bids") == []
         metadata = sqlalchemy.MetaData()
         metadata.reflect(engine, views=True)

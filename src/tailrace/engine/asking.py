@@ -13,9 +13,10 @@ from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine import privileges
 from tailrace.engine.sessions import Connected
 from tailrace.engine.system.identity import SCHEMAS, item_id
-from tailrace.engine.system.mz_catalog import definition, function_rows, index_keys, pg_oid
+from tailrace.engine.system.mz_catalog import definition, function_rows, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_catalog import CLASS_OIDS, class_oid, relations
+from tailrace.engine.system.pg_index import Index, indexes
 from tailrace.engine.system.type_rows import BY_ARRAY, BY_NAME, BY_OID, format_type
 from tailrace.engine.variables import VERSION, VERSION_TEXT
 from tailrace.errors import SqlError, UnknownFunction, UnknownObject, UnknownType
@@ -99,12 +100,18 @@ class _Asker:
     def __init__(self, session: EngineSession) -> None:
         self._session = session
         self._relations: dict[int, Item] | None = None
+        self._indexes: dict[int, Index] | None = None
         self._signatures: dict[int, tuple[str, str]] | None = None
 
     def _relation(self, oid: int) -> Item | None:
         if self._relations is None:
             self._relations = {class_oid(item): item for item in relations(self._session)}
         return self._relations.get(oid)
+
+    def _index(self, oid: int) -> Index | None:
+        if self._indexes is None:
+            self._indexes = {index.oid: index for index in indexes(self._session)}
+        return self._indexes.get(oid)
 
     # ── names and numbers ──
 
@@ -154,7 +161,8 @@ class _Asker:
             case "regclass":
                 item = self._relation(oid)
                 if item is None:
-                    return next((name for name, known in CLASS_OIDS.items() if known == oid), None)
+                    catalog = next((name for name, known in CLASS_OIDS.items() if known == oid), None)
+                    return index.name if (index := self._index(oid)) is not None else catalog
                 schema = item.name.schema
                 return item.name.item if schema in ("public", "pg_catalog") else f"{schema}.{item.name.item}"
             case "regtype":
@@ -248,12 +256,16 @@ class _Asker:
         return expression
 
     def pg_get_indexdef(self, oid: int, column: int = 0, pretty: bool = False) -> str | None:
-        items = self._session.engine.catalog.items
-        item = items.get(item_id(oid))
-        if item is None or item.kind != "index":
+        index = self._index(oid)
+        if index is None:
             return None
-        keys = [text for on in item.depends_on for _, text in index_keys(item, items[on])]
-        return item.create_sql if column == 0 else keys[column - 1] if column <= len(keys) else None
+        if column == 0:
+            return index.definition
+        return index.key_texts[column - 1] if 0 < column <= len(index.keys) else None
+
+    def pg_get_constraintdef(self, oid: int, pretty: bool = False) -> str | None:
+        index = self._index(oid)
+        return None if index is None else index.constraint
 
     def pg_get_viewdef(self, relation: int | str, pretty: bool = False) -> str | None:
         oid = self._find_relation(relation) if isinstance(relation, str) else relation

@@ -21,6 +21,7 @@ from tailrace.types.core import (
     Timestamp,
     TimestampTz,
     Varchar,
+    VectorOf,
 )
 
 
@@ -38,6 +39,8 @@ def text_form(value: str, type: SqlType) -> str:
             return f"CAST({value} AS string)"
         case TimestampTz():
             return f"concat(CAST({value} AS string), '+00')"
+        case VectorOf():
+            return f"array_join({value}, ' ')"
         case ListOf(element=element) | ArrayOf(element=element):
             return _elements(value, element)
         case MapOf(value=element):

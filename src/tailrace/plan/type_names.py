@@ -18,6 +18,7 @@ from tailrace.types.core import (
     INTEGER,
     INTERVAL,
     JSONB,
+    LETTER,
     MZ_TIMESTAMP,
     NUMERIC,
     OID,
@@ -30,6 +31,7 @@ from tailrace.types.core import (
     UINT4,
     UINT8,
     UUID,
+    VECTORS,
     ArrayOf,
     Char,
     ListOf,
@@ -55,12 +57,12 @@ _PLAIN: dict[str, SqlType] = {
     "numeric": NUMERIC, "decimal": NUMERIC, "dec": NUMERIC,
     "text": TEXT, "string": TEXT, "name": TEXT, "regclass": TEXT, "regtype": TEXT, "regproc": TEXT,
     "varchar": Varchar(), "character varying": Varchar(), "char varying": Varchar(),
-    "char": Char(), "character": Char(), "bpchar": Varchar(),
+    '"char"': LETTER, "char": Char(), "character": Char(), "bpchar": Varchar(),
     "bytea": BYTEA, "bytes": BYTEA,
     "date": DATE, "time": TIME, "interval": INTERVAL,
     "timestamp": Timestamp(), "timestamptz": TimestampTz(),
     "jsonb": JSONB, "json": JSONB, "uuid": UUID, "mz_timestamp": MZ_TIMESTAMP,
-    **RANGES,
+    **RANGES, **VECTORS,
 }  # fmt: skip
 
 

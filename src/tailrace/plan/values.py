@@ -21,6 +21,7 @@ from tailrace.plan.value_times import date_value, interval_value, time_value, ti
 from tailrace.types.core import (
     ArrayOf,
     Char,
+    Letter,
     ListOf,
     MapOf,
     Numeric,
@@ -31,6 +32,7 @@ from tailrace.types.core import (
     Timestamp,
     TimestampTz,
     Varchar,
+    VectorOf,
 )
 from tailrace.types.spark import UNSCALED_DIGITS
 
@@ -54,6 +56,8 @@ def parse_value(text: str, type: SqlType) -> Any:
             return _scalar(text, name)
         case Numeric(scale=scale):
             return _numeric(text, UNSCALED_DIGITS if scale is None else scale)
+        case Letter():
+            return text[:1]
         case Varchar(length=length):
             return _varchar(text, length)
         case Char(length=length):
@@ -62,6 +66,8 @@ def parse_value(text: str, type: SqlType) -> Any:
             return timestamp_value(text, "timestamp", precision, zoned=False)
         case TimestampTz(precision=precision):
             return timestamp_value(text, "timestamp with time zone", precision, zoned=True)
+        case VectorOf(element=element):
+            return [parse_value(part, element) for part in text.split()]
         case ListOf(element=element) | ArrayOf(element=element):
             values = array_value(text, str(type), lambda part: parse_value(part, element), _braced(element))
             if isinstance(element, ArrayOf) and len({None if v is None else len(v) for v in values}) > 1:

@@ -15,7 +15,6 @@ from tailrace.types.core import (
     ListOf,
     MapOf,
     Numeric,
-    Scalar,
     SqlType,
     Timestamp,
     TimestampTz,
@@ -30,7 +29,6 @@ MAX_NUMERIC_SCALE = 38
 MAX_SECOND_DIGITS = 6
 MAX_TEXT_LENGTH = 10_485_760
 
-_SELDOM = ("name", "regclass", "regtype", "regproc", "int2vector", "aclitem", "mz_aclitem")
 _SIMPLE: dict[str, SqlType] = {
     "BOOLEAN": core.BOOLEAN,
     "BOOL": core.BOOLEAN,
@@ -59,7 +57,8 @@ _SIMPLE: dict[str, SqlType] = {
     "UUID": core.UUID,
     "MZ_TIMESTAMP": core.MZ_TIMESTAMP,
     **{name.upper(): range for name, range in core.RANGES.items()},
-    **{name.upper(): Scalar(name) for name in _SELDOM},
+    **{name.upper(): vector for name, vector in core.VECTORS.items()},
+    **dict.fromkeys(("NAME", "REGCLASS", "REGTYPE", "REGPROC"), core.TEXT),
 }
 
 
@@ -80,7 +79,7 @@ def _element(p: Parser) -> SqlType:
     position = p.position
     if p.token.text == '"char"':
         p.advance()
-        return Scalar('"char"')
+        return core.LETTER
     if p.accept("MAP", "["):
         return _map(p)
     name = p.name("data type")

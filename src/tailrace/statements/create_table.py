@@ -52,10 +52,12 @@ class DeclaredKey:
 
     columns: tuple[str, ...]
     primary: bool
+    name: str | None = None
     position: int | None = field(default=None, compare=False)
 
     def sql(self, printer: Printer) -> str:
-        return f"{'PRIMARY KEY' if self.primary else 'UNIQUE'} {printer.columns(self.columns)} NOT ENFORCED"
+        name = "" if self.name is None else f"CONSTRAINT {quote_ident(self.name)} "
+        return f"{name}{'PRIMARY KEY' if self.primary else 'UNIQUE'} {printer.columns(self.columns)} NOT ENFORCED"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,13 +141,13 @@ def _column(p: Parser, keys: list[DeclaredKey]) -> ColumnDefinition:
     type_ = p.type_()
     not_null, default = False, None
     while p.token.word not in (",", ")") and not p.at_end():
-        _constraint_name(p)
+        constraint = _constraint_name(p)
         if p.accept("NOT", "NULL"):
             not_null = True
         elif p.accept("DEFAULT"):
             default = p.expression(*_AFTER_DEFAULT)
         elif p.token.word in ("PRIMARY", "UNIQUE"):
-            keys.append(_key(p, (name,)))
+            keys.append(_key(p, constraint, (name,)))
         elif not p.accept("NULL"):
             _refuse_constraint(p)
             raise p.expected('"," or ")"')
@@ -153,12 +155,12 @@ def _column(p: Parser, keys: list[DeclaredKey]) -> ColumnDefinition:
 
 
 def _table_constraint(p: Parser) -> DeclaredKey:
-    _constraint_name(p)
+    name = _constraint_name(p)
     _refuse_constraint(p)
-    return _key(p, None)
+    return _key(p, name)
 
 
-def _key(p: Parser, column: tuple[str, ...] | None) -> DeclaredKey:
+def _key(p: Parser, name: str | None, column: tuple[str, ...] | None = None) -> DeclaredKey:
     position = p.position
     primary = p.keyword("PRIMARY", "UNIQUE") == "PRIMARY"
     if primary:
@@ -166,12 +168,11 @@ def _key(p: Parser, column: tuple[str, ...] | None) -> DeclaredKey:
     columns = p.columns() if column is None else column
     if p.at("NOT", "ENFORCED"):
         p.expect("NOT", "ENFORCED")
-    return DeclaredKey(columns=columns, primary=primary, position=position)
+    return DeclaredKey(columns=columns, primary=primary, name=name, position=position)
 
 
-def _constraint_name(p: Parser) -> None:
-    if p.accept("CONSTRAINT"):
-        p.identifier("constraint name")
+def _constraint_name(p: Parser) -> str | None:
+    return p.identifier("constraint name") if p.accept("CONSTRAINT") else None
 
 
 def _refuse_constraint(p: Parser) -> None:

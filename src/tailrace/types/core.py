@@ -41,6 +41,16 @@ class Varchar:
 
 
 @dataclass(frozen=True, slots=True)
+class Letter(Varchar):
+    """`"char"`, which is written with its quotes: one byte, as PostgreSQL's catalog has it for kinds of things."""
+
+    length: int | None = 1
+
+    def __str__(self) -> str:
+        return '"char"'
+
+
+@dataclass(frozen=True, slots=True)
 class Char:
     length: int = 1
 
@@ -80,6 +90,14 @@ class ArrayOf:
 
     def __str__(self) -> str:
         return f"{self.element}[]"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorOf(ArrayOf):
+    """An array of PostgreSQL's catalog, see VECTORS: written `1 2 3`, and counted from 0."""
+
+    def __str__(self) -> str:
+        return next(name for name, vector in VECTORS.items() if vector == self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,5 +185,8 @@ RANGES = {
     "tstzrange": RangeOf(TIMESTAMPTZ),
 }
 """The types of ranges by name, as PostgreSQL has them."""
+LETTER = Letter()
+VECTORS = {"int2vector": VectorOf(SMALLINT), "oidvector": VectorOf(OID)}
+"""By name, as PostgreSQL has them."""
 UNKNOWN = Scalar("unknown")
 """A string literal, NULL or parameter whose type its surroundings will decide."""

@@ -44,6 +44,8 @@ FOUR_TEXTS = "00000001000000010000001900000004000000010000000161ffffffff00000003
 TWO_TEXTS = "0000000100000000000000190000000200000001000000046e756c6c00000002225c"
 FOUR_NUMBERS = "".join(f"00000004{n:08x}" for n in range(1, 5))
 SQUARE = "000000020000000000000017" + 2 * "0000000200000001" + FOUR_NUMBERS
+PLACES = "000000010000000000000015" + "0000000200000000" + "000000020003" + "000000020000"
+OIDS = "00000001000000000000001a" + "0000000100000000" + "0000000400000019"
 
 # type, Arrow type, value held, text, binary in hex
 VALUES: list[tuple[SqlType, pa.DataType, Any, str, str]] = [
@@ -72,6 +74,10 @@ VALUES: list[tuple[SqlType, pa.DataType, Any, str, str]] = [
     (core.TEXT, pa.large_string(), "", "", ""),
     (Varchar(9), pa.string(), "a b", "a b", "612062"),
     (Char(3), pa.string(), "x", "x  ", "782020"),
+    (core.LETTER, pa.string(), "r", "r", "72"),
+    (core.LETTER, pa.string(), "", "", "00"),
+    (core.VECTORS["int2vector"], pa.list_(pa.int16()), [3, 0], "3 0", PLACES),
+    (core.VECTORS["oidvector"], pa.list_(pa.int64()), [25], "25", OIDS),
     (core.BYTEA, pa.binary(), b"\x0a\xff", "\\x0aff", "0aff"),
     (core.DATE, pa.date32(), 19907, "2024-07-03", "000022f6"),
     (core.DATE, pa.date32(), -719529, "0002-12-31 BC", "fff4da8a"),

@@ -1,6 +1,7 @@
 """Ids and OIDs of everything that the catalog shows: stable numbers, told apart by range.
 
-PostgreSQL's types keep their own OIDs.  Below 16384 are our functions and relations, from 20000 on the user's objects.
+PostgreSQL's types keep their own OIDs.  Below 16384 are our functions and relations, from 20000 on the user's objects,
+from 2^30 on the keys of the user's tables.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ OWNER_ID = "u1"
 FIRST_FUNCTION = 10_000
 _FIRST_SYSTEM_RELATION = 14_000
 _FIRST_USER_OBJECT = 20_000
+_FIRST_KEY, _MOST_KEYS = 1 << 30, 64
 
 SCHEMAS: dict[str, tuple[str, int]] = {
     DEFAULT_SCHEMA: ("u1", 2200),
@@ -23,6 +25,11 @@ SCHEMAS: dict[str, tuple[str, int]] = {
 
 def item_oid(item: Item) -> int:
     return (_FIRST_SYSTEM_RELATION if item.id.startswith("s") else _FIRST_USER_OBJECT) + item.number
+
+
+def key_oid(item: Item, number: int) -> int:
+    """Of a table's declared key, and of the index that PostgreSQL would keep for it."""
+    return _FIRST_KEY + item.number * _MOST_KEYS + number
 
 
 def item_id(oid: int) -> str:

@@ -8,8 +8,9 @@ from tailrace.catalog.items import DEFAULT_DATABASE, RELATIONS, Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
 from tailrace.engine.system.identity import SCHEMAS
 from tailrace.engine.system.mz_catalog import definition, function_rows
+from tailrace.engine.system.pg_index import Index, indexes
 from tailrace.engine.system.type_rows import BY_ARRAY, BY_OID, format_type
-from tailrace.types.core import ArrayOf, Char, Numeric, Scalar, SqlType, Varchar
+from tailrace.types.core import LETTER, ArrayOf, Char, Numeric, Scalar, SqlType, Varchar
 from tailrace.types.postgres.oids import oid_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def _columns(session: EngineSession) -> Rows:
         for place, column in enumerate(item.schema or (), start=1):
             oid = oid_of(column.type)
             shown = "ARRAY" if isinstance(column.type, ArrayOf) else format_type(oid, None)
-            length = column.type.length if isinstance(column.type, Varchar | Char) else None
+            is_sized = isinstance(column.type, Varchar | Char) and column.type != LETTER
+            length = column.type.length if is_sized else None
             nullable = "YES" if column.nullable else "NO"
             names = (*_where(item), column.name, place, None, nullable, shown, length, *_precision(column.type))
             yield *names, DEFAULT_DATABASE, "pg_catalog", _udt_name(column.type), str(place), "NO", "NEVER", "YES"
@@ -61,6 +63,23 @@ def _udt_name(type: SqlType) -> str:
 def _views(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind("view", "materialized view"):
         yield *_where(item), definition(item)
+
+
+def _constraint(key: Index) -> tuple[str, str, str]:
+    return DEFAULT_DATABASE, key.on.name.schema, key.name
+
+
+def _constraints(session: EngineSession) -> Rows:
+    for key in indexes(session):
+        if key.declared:
+            yield *_constraint(key), *_where(key.on), key.declared, "NO", "NO", "NO"
+
+
+def _key_columns(session: EngineSession) -> Rows:
+    for key in indexes(session):
+        if key.declared:
+            for place, (_, column) in enumerate(key.keys, start=1):
+                yield *_constraint(key), *_where(key.on), column, place, None
 
 
 def _roles(session: EngineSession) -> Rows:
@@ -101,20 +120,31 @@ TABLES: tuple[SystemTable, ...] = (
             for oid, name, _, _, _ in function_rows()
         ],
     ),
-    empty(
+    table(
         "information_schema.key_column_usage",
         f"{_CONSTRAINT}, {_NAMES}, column_name text, ordinal_position integer, position_in_unique_constraint integer?",
+        _key_columns,
     ),
-    empty(
+    table(
         "information_schema.table_constraints",
         f"{_CONSTRAINT}, {_NAMES}, constraint_type text, is_deferrable text, initially_deferred text, enforced text",
+        _constraints,
     ),
     empty(
         "information_schema.referential_constraints",
         f"{_CONSTRAINT}, unique_constraint_catalog text?, unique_constraint_schema text?,"
         " unique_constraint_name text?, match_option text, update_rule text, delete_rule text",
     ),
-    empty("information_schema.constraint_column_usage", f"{_NAMES}, column_name text, {_CONSTRAINT}"),
+    table(
+        "information_schema.constraint_column_usage",
+        f"{_NAMES}, column_name text, {_CONSTRAINT}",
+        lambda session: [
+            (*_where(key.on), column, *_constraint(key))
+            for key in indexes(session)
+            for _, column in key.keys
+            if key.declared
+        ],
+    ),
     empty(
         "information_schema.triggers",
         "trigger_catalog text, trigger_schema text, trigger_name text, event_manipulation text,"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import DATABASE, SCHEMA
@@ -12,9 +12,10 @@ from tailrace.engine.system.contract import Rows, SystemTable, table
 from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, item_oid, schema_oid
 from tailrace.engine.system.mz_catalog import definition, function_rows, owner_id, pg_oid
 from tailrace.engine.system.mz_internal import moment
+from tailrace.engine.system.pg_index import BTREE, indexes
 from tailrace.engine.system.type_rows import BASE_TYPES
 from tailrace.sql.keywords import KEYWORDS, RESERVED
-from tailrace.types.core import RANGES, ArrayOf, ListOf, SqlType
+from tailrace.types.core import RANGES, VECTORS, ArrayOf, ListOf, SqlType
 from tailrace.types.postgres.oids import length_of, modifier_of, oid_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ CLASS_OIDS |= {"pg_namespace": 2615, "pg_authid": 1260, "pg_attrdef": 2604, "pg_
 """Clients compare `classoid` with `'pg_class'::regclass`; these are PostgreSQL's numbers."""
 
 _ARRAY_IN, _OTHER_IN = 750, 46
-_TABLESPACE, _BTREE = 1663, 403
+_TABLESPACE = 1663
+_VECTOR_ELEMENTS = {oid_of(vector): oid_of(vector.element) for vector in VECTORS.values()}
 
 
 def _keywords() -> Rows:
@@ -64,26 +66,54 @@ def _databases(session: EngineSession) -> Rows:
 
 
 def _class(session: EngineSession) -> Rows:
-    owners = {role.id: role.oid for role in session.engine.roles}
+    known = list(indexes(session))
+    indexed = {index.on.id for index in known}
     for item in relations(session):
-        kind, owner = RELKINDS[item.kind], owners.get(owner_id(session, item), 0)
-        columns, method = len(item.schema or ()), _BTREE if item.kind == "index" else 0
-        yield (
-            *(class_oid(item), item.name.item, schema_oid(item), 0, 0, owner, method, 0, class_oid(item), 0),
-            *(0, -1.0, 0, False, False, "p", kind, columns, 0, False, False, False),
-            *(False, False, True, "d", False, False, acl(session, item.id, item.kind), None, None),
-        )
+        if item.kind != "index":
+            has_index, granted = item.id in indexed, acl(session, item.id, item.kind)
+            numbers = (class_oid(item), RELKINDS[item.kind], len(item.schema or ()), 0)
+            yield _class_row(session, item, item.name.item, *numbers, has_index, granted)
+    for index in known:
+        yield _class_row(session, index.on, index.name, index.oid, "i", len(index.keys), BTREE, False, None)
+
+
+def _class_row(
+    session: EngineSession,
+    item: Item,
+    name: str,
+    oid: int,
+    kind: str,
+    columns: int,
+    method: int,
+    has_index: bool,
+    granted: list[str] | None,
+) -> tuple[Any, ...]:
+    """`item` says where it is and whose it is."""
+    owner_of = owner_id(session, item)
+    owner = next((role.oid for role in session.engine.roles if role.id == owner_of), 0)
+    return (
+        *(oid, name, schema_oid(item), 0, 0, owner, method, 0, oid, 0),
+        *(0, -1.0, 0, has_index, False, "p", kind, columns, 0, False, False, False),
+        *(False, False, True, "d", False, False, granted, None, None),
+    )
 
 
 def _attributes(session: EngineSession) -> Rows:
     for item in relations(session):
         for place, column in enumerate(item.schema or (), start=1):
-            type = column.type
-            yield (
-                *(class_oid(item), column.name, oid_of(type), -1, length_of(type), place, modifier_of(type)),
-                *(_dimensions(type), not column.nullable, False, False, "", "", False, True, 0, 0),
-                *("p" if length_of(type) > 0 else "x", "", None, None, None),
-            )
+            yield _attribute(class_oid(item), column.name, column.type, place, column.nullable)
+    for index in indexes(session):
+        for number, (place, text) in enumerate(index.keys):
+            name = "expr" if place is None else text
+            yield _attribute(index.oid, name, index.key_type(session, number), number + 1, nullable=True)
+
+
+def _attribute(oid: int, name: str, type: SqlType, place: int, nullable: bool) -> tuple[Any, ...]:
+    return (
+        *(oid, name, oid_of(type), -1, length_of(type), place, modifier_of(type)),
+        *(_dimensions(type), not nullable, False, False, "", "", False, True, 0, 0),
+        *("p" if length_of(type) > 0 else "x", "", None, None, None),
+    )
 
 
 def _dimensions(type: SqlType) -> int:
@@ -95,15 +125,17 @@ def _types(session: EngineSession) -> Rows:
     for row in BASE_TYPES:
         schema = SCHEMAS["mz_catalog" if row.oid >= 16384 else "pg_catalog"][1]
         kind = {"P": "p", "R": "r"}.get(row.category, "b")
-        rest = (False, 0, -1, 0, 0, None)
+        rest = (False, 0, -1, 0, 0, None, None, None)
+        align = {1: "c", 2: "s", 8: "d"}.get(row.length, "i")
         yield (
             *(row.oid, row.name, schema, owner, row.length, row.length in (1, 2, 4, 8), kind, row.category, False),
-            *(True, ",", 0, 0, 0, row.array, _OTHER_IN, _OTHER_IN, _OTHER_IN, _OTHER_IN, *rest, None, None),
+            *(True, ",", 0, 0, _VECTOR_ELEMENTS.get(row.oid, 0), row.array, *[_OTHER_IN] * 4, 0, 0, 0, align),
+            *("x" if row.length == -1 else "p", *rest),
         )
         if row.array:
             yield (
                 *(row.array, f"_{row.name}", schema, owner, -1, False, "b", "A", False, True, ",", 0, 0, row.oid),
-                *(0, _ARRAY_IN, _ARRAY_IN, _ARRAY_IN, _ARRAY_IN, *rest, None, None),
+                *(0, *[_ARRAY_IN] * 4, 0, 0, 0, "d" if align == "d" else "i", "x", *rest),
             )
 
 
@@ -196,22 +228,16 @@ def _matviews(session: EngineSession) -> Rows:
         yield item.name.schema, item.name.item, _owner(session, item), None, False, True, definition(item)
 
 
-def _indexes(session: EngineSession) -> Rows:
-    items = session.engine.catalog.items
-    for item in session.engine.catalog.of_kind("index"):
-        for on in item.depends_on & items.keys():
-            yield item.name.schema, items[on].name.item, item.name.item, None, item.create_sql
-
-
 _ROLE_COLUMNS = (
     "oid oid, rolname text, rolsuper boolean, rolinherit boolean, rolcreaterole boolean, rolcreatedb boolean,"
     " rolcanlogin boolean, rolreplication boolean, rolconnlimit integer, rolpassword text?, rolvaliduntil timestamptz?,"
     " rolbypassrls boolean, rolconfig text[]?"
 )
 _TYPE_COLUMNS = (
-    "oid oid, typname text, typnamespace oid, typowner oid, typlen smallint, typbyval boolean, typtype text,"
-    " typcategory text, typispreferred boolean, typisdefined boolean, typdelim text, typrelid oid, typsubscript oid,"
-    " typelem oid, typarray oid, typinput oid, typoutput oid, typreceive oid, typsend oid, typnotnull boolean,"
+    'oid oid, typname text, typnamespace oid, typowner oid, typlen smallint, typbyval boolean, typtype "char",'
+    ' typcategory "char", typispreferred boolean, typisdefined boolean, typdelim "char", typrelid oid,'
+    " typsubscript oid, typelem oid, typarray oid, typinput oid, typoutput oid, typreceive oid, typsend oid,"
+    ' typmodin oid, typmodout oid, typanalyze oid, typalign "char", typstorage "char", typnotnull boolean,'
     " typbasetype oid, typtypmod integer, typndims integer, typcollation oid, typdefault text?, typacl text[]?,"
     " typdefaultbin text?"
 )
@@ -226,9 +252,9 @@ TABLES: tuple[SystemTable, ...] = (
         "pg_catalog.pg_class",
         "oid oid, relname text, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid,"
         " reltablespace oid, relfilenode oid, relpages integer, relallvisible integer, reltuples real,"
-        " reltoastrelid oid, relhasindex boolean, relisshared boolean, relpersistence text, relkind text,"
+        ' reltoastrelid oid, relhasindex boolean, relisshared boolean, relpersistence "char", relkind "char",'
         " relnatts smallint, relchecks smallint, relhasrules boolean, relhastriggers boolean, relhassubclass boolean,"
-        " relrowsecurity boolean, relforcerowsecurity boolean, relispopulated boolean, relreplident text,"
+        ' relrowsecurity boolean, relforcerowsecurity boolean, relispopulated boolean, relreplident "char",'
         " relispartition boolean, relhasoids boolean, relacl text[]?, reloptions text[]?, relpartbound text?",
         _class,
     ),
@@ -236,8 +262,8 @@ TABLES: tuple[SystemTable, ...] = (
         "pg_catalog.pg_attribute",
         "attrelid oid, attname text, atttypid oid, attstattarget integer, attlen smallint, attnum smallint,"
         " atttypmod integer, attndims integer, attnotnull boolean, atthasdef boolean, atthasmissing boolean,"
-        " attidentity text, attgenerated text, attisdropped boolean, attislocal boolean, attinhcount integer,"
-        " attcollation oid, attstorage text, attcompression text, attacl text[]?, attoptions text[]?,"
+        ' attidentity "char", attgenerated "char", attisdropped boolean, attislocal boolean, attinhcount integer,'
+        ' attcollation oid, attstorage "char", attcompression "char", attacl text[]?, attoptions text[]?,'
         " attfdwoptions text[]?",
         _attributes,
     ),
@@ -250,7 +276,7 @@ TABLES: tuple[SystemTable, ...] = (
     ),
     table(
         "pg_catalog.pg_database",
-        "oid oid, datname text, datdba oid, encoding integer, datlocprovider text, datistemplate boolean,"
+        'oid oid, datname text, datdba oid, encoding integer, datlocprovider "char", datistemplate boolean,'
         " datallowconn boolean, datconnlimit integer, datcollate text, datctype text, dattablespace oid,"
         " daticulocale text?, datacl text[]?",
         _databases,
@@ -258,14 +284,14 @@ TABLES: tuple[SystemTable, ...] = (
     table(
         "pg_catalog.pg_proc",
         "oid oid, proname text, pronamespace oid, proowner oid, prolang oid, procost real, prorows real,"
-        " provariadic oid, prokind text, proisagg boolean, proiswindow boolean, prosecdef boolean,"
-        " proleakproof boolean, proisstrict boolean, proretset boolean, provolatile text, proparallel text,"
-        " pronargs smallint, pronargdefaults smallint, prorettype oid, proargtypes oid[], proallargtypes oid[]?,"
-        " proargmodes text[]?, proargnames text[]?, proargdefaults text?, prosrc text,"
+        ' provariadic oid, prokind "char", proisagg boolean, proiswindow boolean, prosecdef boolean,'
+        ' proleakproof boolean, proisstrict boolean, proretset boolean, provolatile "char", proparallel "char",'
+        " pronargs smallint, pronargdefaults smallint, prorettype oid, proargtypes oidvector, proallargtypes oid[]?,"
+        ' proargmodes "char"[]?, proargnames text[]?, proargdefaults text?, prosrc text,'
         " proconfig text[]?, proacl text[]?",
         _functions,
     ),
-    table("pg_catalog.pg_get_keywords", "word text, catcode text, catdesc text", lambda _: _keywords()),
+    table("pg_catalog.pg_get_keywords", 'word text, catcode "char", catdesc text', lambda _: _keywords()),
     table(
         "pg_catalog.pg_description", "objoid oid, classoid oid, objsubid integer, description text", _descriptions
     ),
@@ -311,13 +337,8 @@ TABLES: tuple[SystemTable, ...] = (
         _matviews,
     ),
     table(
-        "pg_catalog.pg_indexes",
-        "schemaname text, tablename text, indexname text, tablespace text?, indexdef text",
-        _indexes,
-    ),
-    table(
         "pg_catalog.pg_collation",
-        "oid oid, collname text, collnamespace oid, collowner oid, collprovider text, collisdeterministic boolean,"
+        'oid oid, collname text, collnamespace oid, collowner oid, collprovider "char", collisdeterministic boolean,'
         " collencoding integer, collcollate text, collctype text, colliculocale text?, collversion text?",
         lambda session: [
             (oid, name, SCHEMAS["pg_catalog"][1], owner_oid(session), "c", True, -1, locale, locale, None, None)
@@ -331,8 +352,8 @@ TABLES: tuple[SystemTable, ...] = (
     ),
     table(
         "pg_catalog.pg_am",
-        "oid oid, amname text, amhandler oid, amtype text, amcanorder boolean",
-        lambda _: [(_BTREE, "btree", 0, "i", True)],
+        'oid oid, amname text, amhandler oid, amtype "char", amcanorder boolean',
+        lambda _: [(BTREE, "btree", 0, "i", True)],
     ),
     table(
         "pg_catalog.pg_tablespace",

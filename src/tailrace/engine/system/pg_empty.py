@@ -7,48 +7,32 @@ from tailrace.engine.system.contract import SystemTable, empty
 TABLES: tuple[SystemTable, ...] = (
     empty("pg_catalog.pg_attrdef", "oid oid, adrelid oid, adnum smallint, adbin text, adsrc text"),
     empty("pg_catalog.pg_shdescription", "objoid oid, classoid oid, description text"),
-    # Its vectors have a type of their own, which we do not; what indexes there are, pg_indexes and mz_indexes say.
-    empty(
-        "pg_catalog.pg_index",
-        "indexrelid oid, indrelid oid, indnatts smallint, indnkeyatts smallint, indisunique boolean,"
-        " indisprimary boolean, indisexclusion boolean, indimmediate boolean, indisclustered boolean,"
-        " indisvalid boolean, indcheckxmin boolean, indisready boolean, indislive boolean, indisreplident boolean,"
-        " indkey smallint[], indcollation oid[], indclass oid[], indoption smallint[], indexprs text?, indpred text?",
-    ),
-    empty(
-        "pg_catalog.pg_constraint",
-        "oid oid, conname text, connamespace oid, contype text, condeferrable boolean, condeferred boolean, "
-        "convalidated boolean, conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, "
-        "confupdtype text, confdeltype text, confmatchtype text, conislocal boolean, coninhcount integer, "
-        "connoinherit boolean, conkey smallint[]?, confkey smallint[]?, conpfeqop oid[]?, conppeqop oid[]?, "
-        "conffeqop oid[]?, confdelsetcols smallint[]?, conexclop oid[]?, conbin text?",
-    ),
     empty("pg_catalog.pg_enum", "oid oid, enumtypid oid, enumsortorder real, enumlabel text"),
     empty(
         "pg_catalog.pg_depend",
         "classid oid, objid oid, objsubid integer, refclassid oid, refobjid oid, refobjsubid integer, "
-        "deptype text",
+        'deptype "char"',
     ),
     empty("pg_catalog.pg_inherits", "inhrelid oid, inhparent oid, inhseqno integer, inhdetachpending boolean"),
     empty(
         "pg_catalog.pg_policy",
-        "oid oid, polname text, polrelid oid, polcmd text, polpermissive boolean, polroles oid[], polqual text?, "
+        'oid oid, polname text, polrelid oid, polcmd "char", polpermissive boolean, polroles oid[], polqual text?, '
         "polwithcheck text?",
     ),
     empty(
         "pg_catalog.pg_trigger",
-        "oid oid, tgrelid oid, tgparentid oid, tgname text, tgfoid oid, tgtype smallint, tgenabled text, "
+        'oid oid, tgrelid oid, tgparentid oid, tgname text, tgfoid oid, tgtype smallint, tgenabled "char", '
         "tgisinternal boolean, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable boolean, "
-        "tginitdeferred boolean, tgnargs smallint, tgattr smallint[], tgargs bytea, tgqual text?",
+        "tginitdeferred boolean, tgnargs smallint, tgattr int2vector, tgargs bytea, tgqual text?",
     ),
     empty(
         "pg_catalog.pg_event_trigger",
-        "oid oid, evtname text, evtevent text, evtowner oid, evtfoid oid, evtenabled text, "
+        'oid oid, evtname text, evtevent text, evtowner oid, evtfoid oid, evtenabled "char", '
         "evttags text[]?",
     ),
     empty(
         "pg_catalog.pg_rewrite",
-        "oid oid, rulename text, ev_class oid, ev_type text, ev_enabled text, is_instead boolean",
+        'oid oid, rulename text, ev_class oid, ev_type "char", ev_enabled "char", is_instead boolean',
     ),
     empty(
         "pg_catalog.pg_extension",
@@ -58,10 +42,10 @@ TABLES: tuple[SystemTable, ...] = (
         "pg_catalog.pg_locks",
         "locktype text, database oid?, relation oid?, pid integer?, mode text, granted boolean",
     ),
-    empty("pg_catalog.pg_aggregate", "aggfnoid oid, aggkind text, aggnumdirectargs smallint"),
+    empty("pg_catalog.pg_aggregate", 'aggfnoid oid, aggkind "char", aggnumdirectargs smallint'),
     empty(
         "pg_catalog.pg_operator",
-        "oid oid, oprname text, oprnamespace oid, oprowner oid, oprkind text, oprcanmerge boolean, "
+        'oid oid, oprname text, oprnamespace oid, oprowner oid, oprkind "char", oprcanmerge boolean, '
         "oprcanhash boolean, oprleft oid, oprright oid, oprresult oid, oprcode oid",
     ),
     empty("pg_catalog.pg_opclass", "oid oid, opcmethod oid, opcname text, opcnamespace oid, opcdefault boolean"),
@@ -90,17 +74,17 @@ TABLES: tuple[SystemTable, ...] = (
     empty(
         "pg_catalog.pg_statistic_ext",
         "oid oid, stxrelid oid, stxname text, stxnamespace oid, stxowner oid, stxstattarget integer, "
-        "stxkeys smallint[], stxkind text[]",
+        'stxkeys int2vector, stxkind "char"[]',
     ),
-    empty("pg_catalog.pg_partitioned_table", "partrelid oid, partstrat text, partnatts smallint"),
+    empty("pg_catalog.pg_partitioned_table", 'partrelid oid, partstrat "char", partnatts smallint'),
     empty(
         "pg_catalog.pg_default_acl",
-        "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype text, defaclacl text[]",
+        'oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype "char", defaclacl text[]',
     ),
     empty("pg_catalog.pg_db_role_setting", "setdatabase oid, setrole oid, setconfig text[]"),
     empty(
         "pg_catalog.pg_cast",
-        "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext text, castmethod text",
+        'oid oid, castsource oid, casttarget oid, castfunc oid, castcontext "char", castmethod "char"',
     ),
     empty(
         "pg_catalog.pg_conversion",

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tailrace.catalog.items import DEFAULT_DATABASE, FullName, Item
 from tailrace.engine.rows import rows_of
-from tailrace.engine.system import information_schema, mz_catalog, mz_internal, pg_catalog, pg_empty, shows
+from tailrace.engine.system import information_schema, mz_catalog, mz_internal, pg_catalog, pg_empty, pg_index, shows
 from tailrace.engine.system.contract import Rows, SystemTable
 from tailrace.plan.nodes import Scan
 from tailrace.types.spark import ddl
@@ -21,6 +21,7 @@ TABLES: tuple[SystemTable, ...] = (
     *mz_internal.TABLES,
     *shows.TABLES,
     *pg_catalog.TABLES,
+    *pg_index.TABLES,
     *pg_empty.TABLES,
     *information_schema.TABLES,
 )

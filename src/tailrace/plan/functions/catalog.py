@@ -30,7 +30,6 @@ _KINDS = ("database", "schema", "table", "column", "sequence", "function", "type
 _SUBJECTS = ("text, text", "oid, text", "text, text, text", "text, oid, text", "oid, oid, text", "oid, text, text")
 _CONSTANTS = {
     "shobj_description": ("oid, text",),
-    "pg_get_constraintdef": ("oid", "oid, boolean"),
     "pg_get_ruledef": ("oid", "oid, boolean"),
     "pg_get_triggerdef": ("oid", "oid, boolean"),
     "pg_get_functiondef": ("oid",),
@@ -68,6 +67,8 @@ FUNCTIONS = (
     _asked("pg_get_expr(text, oid, boolean) -> text"),
     _asked("pg_get_indexdef(oid) -> text"),
     _asked("pg_get_indexdef(oid, integer, boolean) -> text"),
+    _asked("pg_get_constraintdef(oid) -> text"),
+    _asked("pg_get_constraintdef(oid, boolean) -> text"),
     _asked("pg_get_viewdef(oid) -> text"),
     _asked("pg_get_viewdef(oid, boolean) -> text"),
     _asked("pg_get_viewdef(text) -> text"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tailrace.plan.expressions import Call, Literal
-from tailrace.plan.functions.entry import Render, function, joined
+from tailrace.plan.functions.entry import Function, Render, function, joined
 from tailrace.plan.raising import raising
 from tailrace.plan.spark_text import text_form
-from tailrace.types.core import BOOLEAN, ArrayOf, Record, SqlType
+from tailrace.types.core import BOOLEAN, VECTORS, ArrayOf, Record, SqlType, VectorOf
 
 ARRAY, LIST, MAP, ROW, FIELD = "array[]", "list[]", "map[]", "row", "field"
 
@@ -125,6 +125,23 @@ def _shortened(call: Call, render: Render) -> str:
     return f"CASE WHEN {count} NOT BETWEEN 0 AND cardinality({array}) THEN {wrong} ELSE {kept} END"
 
 
+def _of_vector(name: str, vector: VectorOf) -> tuple[Function, ...]:
+    """What depends on where the first element is."""
+    return (
+        function(
+            f"[]({name}, integer) -> {vector.element}",
+            "try_element_at({0}, CASE WHEN {1} >= 0 THEN {1} + 1 END)",
+            nulls="always",
+        ),
+        function(f"array_lower({name}, integer) -> integer", "CASE WHEN {1} = 1 THEN 0 END", nulls="always"),
+        function(
+            f"array_upper({name}, integer) -> integer",
+            "CASE WHEN {1} = 1 THEN cardinality({0}) - 1 END",
+            nulls="always",
+        ),
+    )
+
+
 _CONTAINS = "CASE WHEN {whole} IS NOT NULL THEN forall({part}, e -> coalesce(array_contains({whole}, e), false)) END"
 _JOINED = "CASE WHEN {0} IS NULL THEN {1} WHEN {1} IS NULL THEN {0} ELSE concat({0}, {1}) END"
 
@@ -150,6 +167,7 @@ FUNCTIONS = (
     function("array_length(T[], integer) -> integer", lambda c, r: _bound(c, r, "cardinality({})"), nulls="always"),
     function("array_lower(T[], integer) -> integer", lambda c, r: _bound(c, r, "1"), nulls="always"),
     function("array_upper(T[], integer) -> integer", lambda c, r: _bound(c, r, "cardinality({})"), nulls="always"),
+    *(entry for vector in VECTORS.items() for entry in _of_vector(*vector)),
     function("array_ndims(T[]) -> integer", _dimensions, nulls="always"),
     function("array_dims(T[]) -> text", _dims, nulls="always"),
     function("cardinality(T[]) -> integer", _cardinality),

@@ -15,7 +15,7 @@ from tailrace.plan.functions.decimals import Operand, as_numeric, product, total
 from tailrace.plan.functions.entry import parse_signature
 from tailrace.plan.nodes import FlatMap
 from tailrace.plan.raising import raising
-from tailrace.types.core import INTEGER, SMALLINT, ArrayOf, Column, Record, SqlType
+from tailrace.types.core import INTEGER, SMALLINT, VECTORS, ArrayOf, Column, Record, SqlType
 
 ORDINALITY = "+ordinality"
 """Behind a function's id: one more column counts the rows from 1."""
@@ -141,6 +141,10 @@ TABLES = (
     _table("generate_series(timestamp, timestamp, interval) -> timestamp", _STEPS),
     _table("generate_series(timestamptz, timestamptz, interval) -> timestamptz", _STEPS),
     _table("generate_subscripts(T[], integer) -> integer", "sequence(1, nullif(cardinality({0}), 0))"),
+    *(
+        _table(f"generate_subscripts({vector}, integer) -> integer", "transform({0}, (e, i) -> i)")
+        for vector in VECTORS
+    ),
     TableFunction(
         id="_pg_expandarray(smallint[])",
         name="_pg_expandarray",

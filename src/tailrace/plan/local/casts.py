@@ -24,6 +24,7 @@ from tailrace.types.core import (
     Scalar,
     SqlType,
     Varchar,
+    VectorOf,
 )
 
 _TEXTS = (TEXT, UNKNOWN)
@@ -84,6 +85,8 @@ def in_range(value: int, type_name: str) -> int:
 
 def text_of(value: Any, type: SqlType) -> str | None:
     """PostgreSQL's text form of a value, None for NULL."""
+    if isinstance(type, VectorOf):
+        return None if value is None else " ".join(map(str, value))
     if isinstance(type, ArrayOf | ListOf):
         if isinstance(type.element, ArrayOf | ListOf):
             raise NotLocal(f"text of {type}")

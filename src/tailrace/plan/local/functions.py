@@ -17,6 +17,7 @@ from tailrace.plan.local.casts import in_range
 from tailrace.plan.local.contract import NotLocal
 from tailrace.plan.syntax.tokens import KEYWORDS, RESERVED
 from tailrace.plan.value_json import canonical_json, print_json, read_json
+from tailrace.types.core import VECTORS
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -257,6 +258,15 @@ STRICT: dict[str, Callable[..., Any]] = {
     "array_length(T[], integer)": lambda a, n: (len(_flat(a)) or None) if n == 1 else None,
     "array_upper(T[], integer)": lambda a, n: (len(_flat(a)) or None) if n == 1 else None,
     "array_lower(T[], integer)": lambda a, n: (1 if _flat(a) else None) if n == 1 else None,
+    **{
+        f"{function}({vector}, integer)": apply
+        for vector in VECTORS
+        for function, apply in {
+            "[]": lambda a, i: a[i] if 0 <= i < len(a) else None,
+            "array_lower": lambda a, n: 0 if n == 1 else None,
+            "array_upper": lambda a, n: len(a) - 1 if n == 1 else None,
+        }.items()
+    },
     "cardinality(T[])": lambda a: len(_flat(a)),
     "list_length(T list)": len,
     "array_to_string(T[], text)": _joined,

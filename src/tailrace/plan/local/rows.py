@@ -37,6 +37,7 @@ from tailrace.plan.nodes import (
     Working,
 )
 from tailrace.plan.recursion import endless
+from tailrace.types.core import VECTORS
 
 MOST_ROWS = 2_000_000
 """That one query looks at, over all its nodes."""
@@ -327,6 +328,7 @@ _SETS: dict[str, Callable[..., Any]] = {
         f"generate_series({', '.join([type] * count)})": _series for type in ("integer", "bigint") for count in (2, 3)
     },
     "generate_subscripts(T[], integer)": lambda values, dimension: range(1, len(values) + 1),
+    **{f"generate_subscripts({vector}, integer)": lambda values, dimension: range(len(values)) for vector in VECTORS},
     "_pg_expandarray(smallint[])": lambda values: [(value, place) for place, value in enumerate(values, start=1)],
     "unnest(T[])": list,
     "unnest(T list)": list,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tailrace.plan.syntax.tokens import Cursor
+from tailrace.plan.syntax.tokens import Cursor, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +72,22 @@ def _map(cursor: Cursor) -> MapType:
 
 def _named(cursor: Cursor) -> NamedType:
     first = cursor.expect_name("a data type")
-    parts = [first.text]
+    parts = [_word(first)]
     if first.kind == "word" and (first.text, cursor.token.text) in _TWO_WORDS:
         parts = [f"{first.text} {cursor.next().text}"]
     while cursor.take_operator("."):
-        parts.append(cursor.expect_name("a data type").text)
+        parts.append(_word(cursor.expect_name("a data type")))
     modifiers = _modifiers(cursor)
     if parts[0] in ("timestamp", "time") and cursor.is_one_of("with", "without"):
         zone = cursor.next().text
         cursor.expect_word("time", "zone")
         parts = [parts[0] + ("tz" if zone == "with" else "")]
     return NamedType(tuple(parts), modifiers, first.position)
+
+
+def _word(token: Token) -> str:
+    """The one type whose quotes matter is `"char"`."""
+    return '"char"' if (token.kind, token.text) == ("identifier", "char") else token.text
 
 
 def _modifiers(cursor: Cursor) -> tuple[int, ...]:

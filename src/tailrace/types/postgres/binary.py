@@ -15,6 +15,7 @@ from tailrace.errors import DataError
 from tailrace.types.core import (
     ArrayOf,
     Char,
+    Letter,
     ListOf,
     MapOf,
     Numeric,
@@ -25,6 +26,7 @@ from tailrace.types.core import (
     Timestamp,
     TimestampTz,
     Varchar,
+    VectorOf,
 )
 from tailrace.types.postgres.columns import (
     big_endian,
@@ -77,6 +79,8 @@ def binary_form(values: pa.Array, type: SqlType) -> pa.Array:
             return _record(values, type)
         case RangeOf(element=element):
             return _range(values, element)
+        case Letter():  # always one byte: nothing is zero
+            return pc.replace_with_mask(values.cast(pa.binary()), pc.equal(values, ""), pa.scalar(b"\0"))
         case Varchar() | Char() | ListOf() | MapOf():
             return text_form(values, type).cast(pa.binary())
         case _:
@@ -135,12 +139,12 @@ def _array(values: pa.Array, type: ArrayOf) -> pa.Array:
         element = element.element
     offsets = [list_parts(level)[0].to_pylist() for level in levels]
     elements = length_prefixed(binary_form(list_parts(levels[-1])[1], element)).to_pylist()
-    oid = oid_of(element)
+    first, oid = 0 if isinstance(type, VectorOf) else 1, oid_of(element)
     valid = enumerate(values.is_valid().to_pylist())
-    return blobs(_one_array(offsets, elements, row, oid) if is_valid else None for row, is_valid in valid)
+    return blobs(_one_array(offsets, elements, row, oid, first) if is_valid else None for row, is_valid in valid)
 
 
-def _one_array(offsets: list[list[int]], elements: list[bytes], row: int, element_oid: int) -> bytes:
+def _one_array(offsets: list[list[int]], elements: list[bytes], row: int, element_oid: int, first: int) -> bytes:
     start, stop = row, row + 1
     sizes: list[int] = []
     for level in offsets:
@@ -153,7 +157,7 @@ def _one_array(offsets: list[list[int]], elements: list[bytes], row: int, elemen
     if not found:
         return pack(">iiI", 0, 0, element_oid)
     has_null = any(one[:4] == b"\xff\xff\xff\xff" for one in found)
-    dimensions = b"".join(pack(">ii", size, 1) for size in sizes)
+    dimensions = b"".join(pack(">ii", size, first) for size in sizes)
     return pack(">iiI", len(sizes), has_null, element_oid) + dimensions + b"".join(found)
 
 

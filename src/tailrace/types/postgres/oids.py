@@ -11,10 +11,13 @@ from typing import assert_never
 from tailrace.errors import UnknownType
 from tailrace.types.core import (
     JSONB,
+    LETTER,
     RANGES,
     TEXT,
+    VECTORS,
     ArrayOf,
     Char,
+    Letter,
     ListOf,
     MapOf,
     Numeric,
@@ -25,6 +28,7 @@ from tailrace.types.core import (
     Timestamp,
     TimestampTz,
     Varchar,
+    VectorOf,
 )
 
 
@@ -40,6 +44,7 @@ class PgType:
 _TEXT = PgType(25, 1009)
 _NUMERIC = PgType(1700, 1231)
 _VARCHAR = PgType(1043, 1015)
+_LETTER = PgType(18, 1002, 1)
 _CHAR = PgType(1042, 1014)
 _TIMESTAMP = PgType(1114, 1115, 8)
 _TIMESTAMPTZ = PgType(1184, 1185, 8)
@@ -80,20 +85,25 @@ _RANGES: dict[SqlType, PgType] = {
     RANGES["int8range"]: PgType(3926, 3927),
 }
 
+_VECTORS: dict[SqlType, PgType] = {
+    VECTORS["int2vector"]: PgType(22, 1006),
+    VECTORS["oidvector"]: PgType(30, 1013),
+}
+
 _PARAMETRIC: tuple[tuple[PgType, SqlType], ...] = (
     (_NUMERIC, Numeric()),
     (_VARCHAR, Varchar()),
+    (_LETTER, LETTER),
     (_CHAR, TEXT),  # bpchar without a length, which is how a parameter comes, is text of any length
     (_TIMESTAMP, Timestamp()),
     (_TIMESTAMPTZ, TimestampTz()),
-    *((known, type) for type, known in _RANGES.items()),
+    *((known, type) for type, known in (*_RANGES.items(), *_VECTORS.items())),
 )
 
-# Types that drivers give to parameters, held as another: json, name, "char", regclass, regtype, regproc.
+# Types that drivers give to parameters, held as another: json, name, regclass, regtype, regproc.
 _BORROWED: tuple[tuple[PgType, SqlType], ...] = (
     (PgType(114, 199), JSONB),
     (PgType(19, 1003), TEXT),
-    (PgType(18, 1002), TEXT),
     (PgType(2205, 2210), TEXT),
     (PgType(2206, 2211), TEXT),
     (PgType(24, 1008), TEXT),
@@ -127,6 +137,8 @@ def pg_type(type: SqlType) -> PgType:
             return _SCALARS[name]
         case Numeric():
             return _NUMERIC
+        case Letter():
+            return _LETTER
         case Varchar():
             return _VARCHAR
         case Char():
@@ -143,6 +155,8 @@ def pg_type(type: SqlType) -> PgType:
             return _RECORD
         case RangeOf():
             return _RANGES[type]
+        case VectorOf():
+            return _VECTORS[type]
         case ArrayOf(element=element):
             array = pg_type(element).array
             return PgType(array, array)
@@ -162,6 +176,8 @@ def length_of(type: SqlType) -> int:
 def modifier_of(type: SqlType) -> int:
     """The parameters of a type as RowDescription gives them: `atttypmod`, -1 for none."""
     match type:
+        case Letter():
+            return -1
         case Numeric(scale=int(scale)):
             return (38 << 16 | scale) + 4
         case Varchar(length=int(length)) | Char(length=length):

@@ -236,7 +236,7 @@ def _element(text: str) -> str:
 _DECODERS: dict[int, Callable[[bytes], str]] = {
     16: _boolean,
     17: lambda data: "\\x" + data.hex(),
-    18: text_parameter,
+    18: lambda data: text_parameter(data.rstrip(b"\0")),
     19: text_parameter,
     20: _number(">q"),
     21: _number(">h"),

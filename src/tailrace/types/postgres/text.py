@@ -25,6 +25,7 @@ from tailrace.types.core import (
     Timestamp,
     TimestampTz,
     Varchar,
+    VectorOf,
 )
 from tailrace.types.postgres.columns import concat, list_parts, plain, strings, where_valid
 
@@ -57,6 +58,9 @@ def text_form(values: pa.Array, type: SqlType) -> pa.Array:
             return timestamp_text(values)
         case TimestampTz():
             return timestamp_text(values, zone="+00")
+        case VectorOf(element=element):
+            offsets, elements = list_parts(values)
+            return where_valid(values, _joined(offsets, text_form(elements, element), " "))
         case ListOf(element=element) | ArrayOf(element=element):
             return _list(values, element)
         case MapOf(value=value):
@@ -226,8 +230,11 @@ def _map(values: pa.Array, value: SqlType) -> pa.Array:
 
 
 def _braces(values: pa.Array, offsets: pa.Array, parts: pa.Array) -> pa.Array:
-    joined = pc.binary_join(pa.ListArray.from_arrays(offsets.cast(pa.int32()), parts), ",")
-    return where_valid(values, concat("{", joined, "}"))
+    return where_valid(values, concat("{", _joined(offsets, parts, ","), "}"))
+
+
+def _joined(offsets: pa.Array, parts: pa.Array, separator: str) -> pa.Array:
+    return pc.binary_join(pa.ListArray.from_arrays(offsets.cast(pa.int32()), parts), separator)
 
 
 def _member(values: pa.Array, type: SqlType, odd: str) -> pa.Array:
