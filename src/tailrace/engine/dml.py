@@ -16,6 +16,7 @@ from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.context import Arguments
 from tailrace.engine.privileges import require
 from tailrace.engine.rows import arrow_schema
+from tailrace.engine.widening import altered_meanwhile
 from tailrace.errors import DuplicateColumn, NotNullViolation, NotSupported, SqlError, SyntaxFailure, UnknownColumn
 from tailrace.plan.bind import BoundQuery, assign, bind_scalar
 from tailrace.plan.context import refs
@@ -74,7 +75,7 @@ def _value(session: EngineSession, table: Item, place: int, given: dict[str, int
     if column.name in given:
         i = given[column.name]
         source = node.schema[i]
-        return assign(Ref(index=i, type=source.type, nullable=source.nullable), column.type)
+        return assign(Ref(index=i, type=source.type, nullable=source.nullable), column.type, column.name)
     default = table.statement.columns[place].default
     if default is None:
         return Literal(text=None, type=column.type)
@@ -283,6 +284,9 @@ def _change(session: EngineSession, table: Item, make: Callable[[], pa.Table]) -
 
     def work() -> dict[str, pa.Table]:
         nonlocal counted
+        now = session.engine.catalog.items.get(table.id, table)
+        if len(now.schema or ()) != len(table.schema or ()):  # what it takes away would not be what is there
+            raise altered_meanwhile(table)
         rows = make()
         _check_not_null(table, rows)
         counted = _rows_affected(rows)

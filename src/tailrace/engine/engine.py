@@ -27,7 +27,7 @@ from tailrace.catalog.database import Database, temporary_directory
 from tailrace.catalog.items import Item
 from tailrace.catalog.roles import Role, Roles
 from tailrace.catalog.storage import Storage
-from tailrace.engine import clusters, flink_tables
+from tailrace.engine import clusters, flink_tables, widening
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
@@ -97,13 +97,17 @@ class Engine:
     def _recover(self) -> None:
         tick, frontiers = checkpoint.load(self.store)
         self.running.frontiers = frontiers
+        replay = widening.Replay()
         for stored in self.storage.items():
+            number = float("inf") if stored.kind == "sink" else int(stored.id[1:])
+            self.catalog = replay.before(self.catalog, number)
             item = self.running.restore(stored)
-            self.catalog = self.catalog.with_item(item)
+            self.catalog = self.catalog.with_item(replay.first(item))
             self.seen[item.id] = item
             if item.cluster is not None and self.clusters.find(item.cluster) is None:
                 self.clusters.adopt(item.cluster)
             self.running.start(item)
+        self.catalog = replay.before(self.catalog, float("inf"))
         self.cluster.keep_needed()
         recover(self.cluster, tick)
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import FullName, Item
+from tailrace.engine.widening import known_to
 from tailrace.errors import DependentObjects, DuplicateObject, SqlError, SyntaxFailure, UnknownColumn
 from tailrace.plan.bind import bind_query
 from tailrace.plan.names import Relation
@@ -46,6 +47,7 @@ class _Renaming:
         self._item = item
         self._name = Name((name.database, name.schema, name.item))
         self._full = name
+        self._number = item.number  # of the object whose statement is being rewritten
         self._after = catalog.without({item.id}).with_item(replace(item, name=name))
 
     def renamed(self) -> Item:
@@ -58,6 +60,7 @@ class _Renaming:
         if item.statement is None:  # it came with another object
             return item
         try:
+            self._number = item.number
             return self._restated(item, self._rewritten(item.statement))
         except UnknownColumn as error:
             raise DependentObjects(
@@ -96,7 +99,7 @@ class _Renaming:
             tree = parse_query(text)
         except SyntaxFailure:
             return text  # an expression over columns: it mentions no relation
-        mentions = _Mentions(self._catalog, self._item.id)
+        mentions = _Mentions(known_to(self._catalog, self._number), self._item.id)
         bind_query(tree.copy(), mentions)
         aliased = {position_of(table): bool(table.args.get("alias")) for table in tree.find_all(exp.Table)}
         tokens = list(scan(text))
@@ -104,7 +107,8 @@ class _Renaming:
             start, end = _extent(tokens, position - 1)
             alias = "" if aliased[position] else f" AS {quote_ident(self._item.name.item)}"
             text = text[:start] + ".".join(map(quote_ident, self._name.parts)) + alias + text[end:]
-        bind_query(parse_query(text), self._after)  # `schema.old.column` has no meaning any more
+        after = known_to(self._after, self._number)
+        bind_query(parse_query(text), after)  # `schema.old.column` has no meaning any more
         return text
 
 

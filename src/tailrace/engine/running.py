@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.catalog.storage import Stored
-from tailrace.engine import clusters, flink_jobs, flink_tables, generated_sources, sinks, sources
+from tailrace.engine import clusters, flink_jobs, flink_tables, generated_sources, sinks, sources, widening
 from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.sink_switch import SWITCHED
 from tailrace.errors import InternalError
@@ -104,8 +105,18 @@ class Running:
 
     def _start_table(self, item: Item) -> None:
         engine, scan = self._engine, scan_of(item)
-        trace = table_trace(engine.store, scan)
-        engine.cluster.inputs[item.id] = TableInput(node=scan, log=engine.log, store=engine.store, trace=trace)
+        versions = [table_trace(engine.store, scan, width) for width in widening.widths(item)]
+        engine.cluster.inputs[item.id] = TableInput(node=scan, log=engine.log, store=engine.store, versions=versions)
+
+    def widen(self, item: Item) -> None:
+        """A table with one more column.  Called by the tick loop's thread."""
+        engine, scan = self._engine, scan_of(item)
+        before = engine.cluster.inputs[item.id]
+        assert isinstance(before, TableInput)
+        trace = table_trace(engine.store, scan, len(scan.schema))
+        trace.append(before.trace.upper, None)
+        before.versions.append(trace)
+        engine.cluster.inputs[item.id] = replace(before, node=scan)
 
     def _start_source(self, item: Item) -> None:
         engine, cluster = self._engine, self._engine.cluster
@@ -156,6 +167,7 @@ class Running:
     def _start_sink(self, item: Item) -> None:
         engine = self._engine
         [relation] = [engine.catalog.items[id] for id in item.depends_on if id == item.facts["from"]]
+        relation = widening.read_by(item.facts, relation)
         kept, written = self.frontiers.get(item.id, (BEGINNING, BEGINNING))
         kept = max(kept, Tick(item.facts.get(SWITCHED, BEGINNING)))  # up to it nothing of this relation is owed
         engine.cluster.deliveries[item.id] = Delivery(
@@ -202,7 +214,7 @@ class Running:
         engine = self._engine
         cluster = engine.cluster
         if item.id in cluster.deliveries:
-            relation = engine.catalog.items[item.facts["from"]]
+            relation = widening.read_by(item.facts, engine.catalog.items[item.facts["from"]])
             cluster.deliveries[item.id].reopen(sinks.open_sink(engine, item, relation))
         elif item.id in cluster.sources:
             old, new = cluster.sources[item.id], self._open_source(item)

@@ -16,6 +16,7 @@ from tailrace.catalog.items import Item
 from tailrace.engine import avro_sinks, privileges, sinks
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.define import Identity, scan_of
+from tailrace.engine.widening import WIDTH, altered_meanwhile, read_by
 from tailrace.errors import SqlError
 from tailrace.sinks.kafka_definition import KafkaSinkDefinition
 from tailrace.sql.names import Name
@@ -41,9 +42,10 @@ def switch(session: EngineSession, sink: Item, relation: Name) -> None:
     new, target = sinks.checked(session, statement)
     privileges.require(session, "SELECT", new)
     statement = replace(statement, target=target)
-    after = sinks.item(session, statement, Identity(id=sink.id, name=sink.name, facts=sink.facts))
+    facts = {name: fact for name, fact in sink.facts.items() if name != WIDTH}
+    after = sinks.item(session, statement, Identity(id=sink.id, name=sink.name, facts=facts))
     if not isinstance(target, KafkaTarget):
-        _refuse_other_columns(engine.catalog.items[sink.facts["from"]], new)
+        _refuse_other_columns(read_by(sink.facts, engine.catalog.items[sink.facts["from"]]), new)
     definition = sinks.definition(engine, after, new)
     if isinstance(definition, KafkaSinkDefinition):
         avro_sinks.check_compatible(definition)
@@ -83,11 +85,7 @@ def _attempt(engine: Engine, before: Item, after: Item, new: Item) -> bool:
     with engine.lock:
         for item in (before, new):
             if engine.catalog.items.get(item.id) is not item:
-                raise SqlError(
-                    f'{item.kind} "{item.name}" was altered or dropped by another session',
-                    hint="Run the statement again.",
-                    sqlstate="40001",
-                )
+                raise altered_meanwhile(item)
         delivery, t = cluster.deliveries[after.id], cluster.done
         if not delivery.owes_nothing(t) or not cluster.knows(scan_of(new), t):
             delivery.begin_interval(after.statement.commit_interval)  # no need to wait for its end

@@ -13,6 +13,7 @@ from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.partition_by import partition_by
 from tailrace.engine.sink_key import check_key, key_places
 from tailrace.engine.sink_request import SinkKind, SinkRequest
+from tailrace.engine.widening import read_by
 from tailrace.errors import NotSupported, TypeMismatch, UnknownColumn, WrongObjectType
 from tailrace.formats.encode_contract import Encoder, Origin
 from tailrace.formats.encoders import encoder
@@ -95,7 +96,7 @@ def _connections(session: EngineSession, statement: CreateSink) -> list[Item]:
 
 
 def item(session: EngineSession, statement: CreateSink, identity: Identity) -> Item:
-    relation = session.resolve(statement.relation)
+    relation = read_by(identity.facts, session.resolve(statement.relation))
     used = _connections(session, statement)
     request = SinkRequest(
         engine=session.engine, statement=statement, identity=identity, relation=relation, connection=used[0]

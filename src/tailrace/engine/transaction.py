@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import pyarrow as pa
 
 from tailrace.errors import SqlError
+from tailrace.ticks.inputs import together
 from tailrace.types.core import Tick
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Transaction:
         for relation, rows in self.inserts:
             if relation not in self.engine.catalog.items:
                 raise SqlError("a table of this transaction was dropped", sqlstate="40001")
-            changes[relation] = pa.concat_tables([changes[relation], rows]) if relation in changes else rows
+            changes[relation] = together([changes[relation], rows]) if relation in changes else rows
         if changes:
             self.engine.loop.change(lambda: changes)
 

@@ -6,13 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tailrace.errors import NotSupported
+from tailrace.engine import widening
+from tailrace.engine.context import Arguments, Session
+from tailrace.errors import DuplicateColumn, NotSupported
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object, retain_history
 from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.contract import Result
+from tailrace.statements.create_table import ColumnDefinition, CreateTable
 from tailrace.statements.retain_history import AlterHistory
-from tailrace.types.core import SqlType
 
 STARTS = (("ALTER", "TABLE"),)
 _REFUSED = (
@@ -23,22 +26,23 @@ _REFUSED = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenameColumn:
-    table: Name
+    name: Name
     column: str
     to: str
     if_exists: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AddColumn:
-    table: Name
-    column: str
-    type: SqlType
+class AlterAddColumn:
+    """Of a column that may be NULL, and is in the rows that are there."""
+
+    name: Name
+    column: ColumnDefinition
     if_not_exists: bool = False
     if_exists: bool = False
 
 
-AlterTable: TypeAlias = RenameColumn | AddColumn | AlterHistory | Rename | AlterOwner
+AlterTable: TypeAlias = RenameColumn | AlterAddColumn | AlterHistory | Rename | AlterOwner
 
 
 def parse(p: Parser) -> AlterTable:
@@ -48,26 +52,71 @@ def parse(p: Parser) -> AlterTable:
         column = p.identifier("column name")
         p.expect("TO")
         to = p.identifier("column name")
-        return RenameColumn(table=target.name, column=column, to=to, if_exists=target.if_exists)
+        return RenameColumn(name=target.name, column=column, to=to, if_exists=target.if_exists)
     position = p.position
     for words in _REFUSED:
         if p.at(*words):
             raise NotSupported(
                 f"ALTER TABLE ... {' '.join(words)} not supported",
-                hint="A table keeps the columns that it was made with: make another one, or a view with other columns.",
+                hint="A table keeps its columns as they are: make another one, or a view with other columns.",
                 position=position,
             )
     if p.accept("ADD"):
         p.accept("COLUMN")
         if_not_exists = p.if_not_exists()
-        return AddColumn(
-            table=target.name,
-            column=p.identifier("column name"),
-            type=p.type_(),
-            if_not_exists=if_not_exists,
-            if_exists=target.if_exists,
+        column = _column(p)
+        return AlterAddColumn(
+            name=target.name, column=column, if_not_exists=if_not_exists, if_exists=target.if_exists
         )
     change = alter_object.common(p, target) or retain_history.parse_change(p, target)
     if change is None:
         raise p.expected("one of ADD or RENAME or SET or RESET or OWNER")
     return change
+
+
+def _column(p: Parser) -> ColumnDefinition:
+    """Rows that are there have NULL in it, so nothing else can be its default."""
+    position = p.position
+    column = ColumnDefinition(name=p.identifier("column name"), type=p.type_(), position=position)
+    while p.token.word and not p.at_end():
+        at = p.position
+        if p.accept("DEFAULT", "NULL") or p.accept("NULL"):
+            continue
+        for words in (("NOT", "NULL"), ("DEFAULT",), ("PRIMARY", "KEY"), ("UNIQUE",), ("CHECK",), ("REFERENCES",)):
+            if p.at(*words):
+                raise NotSupported(
+                    f"ALTER TABLE ... ADD COLUMN ... {' '.join(words)} not supported",
+                    detail="The rows that are there have NULL in the new column.",
+                    hint="Add the column without it; UPDATE gives it other values.",
+                    position=at,
+                )
+        break
+    return column
+
+
+def execute(statement: RenameColumn | AlterAddColumn, session: Session, arguments: Arguments) -> Result:
+    tag = Result(tag="ALTER TABLE")
+    table = session.resolve_if_exists(statement.name, "table", if_exists=statement.if_exists)
+    if table is None:
+        return tag
+    if isinstance(statement, RenameColumn):
+        raise NotSupported(
+            "ALTER TABLE ... RENAME COLUMN not yet supported",
+            hint="A view can give the column another name.",
+            position=statement.name.position,
+        )
+    if not isinstance(table.statement, CreateTable):
+        raise NotSupported(
+            "ALTER TABLE ... ADD COLUMN of a table whose rows come from outside not supported",
+            hint="Its columns are those of its source: drop it and create it again.",
+            position=statement.name.position,
+        )
+    column = statement.column
+    if any(column.name == known.name for known in table.schema or ()):
+        message = f'column "{column.name}" of relation "{table.name.item}" already exists'
+        if not statement.if_not_exists:
+            raise DuplicateColumn(message, position=column.position)
+        session.notice(f"{message}, skipping", sqlstate="42701")
+        return tag
+    widening.add_column(session, table, column)
+    return tag

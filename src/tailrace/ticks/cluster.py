@@ -78,7 +78,11 @@ class Cluster:
         view = self.maintained.get(scan.relation)
         if view is not None:
             return ViewInput(node=scan, root=view.root)
-        return self.inputs[scan.relation]
+        return self._input(scan)
+
+    def _input(self, scan: Scan) -> Operator:
+        found = self.inputs[scan.relation]
+        return found.read_as(scan) if isinstance(found, TableInput) else found
 
     # ── objects come and go ──
 
@@ -133,7 +137,7 @@ class Cluster:
     def reader(self, scan: Scan) -> Operator:
         """The operator of a relation, for reading at a finished tick."""
         view = self.maintained.get(scan.relation)
-        return view.root if view is not None else self.inputs[scan.relation]
+        return view.root if view is not None else self._input(scan)
 
     def knows(self, scan: Scan, t: Tick) -> bool:
         """Can the relation be read as of `t`?"""

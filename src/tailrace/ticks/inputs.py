@@ -19,12 +19,12 @@ from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.state.layout import Layout, key_hash
 from tailrace.state.replaced import replaced
-from tailrace.state.run import Run
 from tailrace.state.store import Store
 from tailrace.state.trace import Trace
 from tailrace.ticks.log import TickLog
 from tailrace.ticks.watermarks import Watermarks
 from tailrace.types.core import BEGINNING, Tick
+from tailrace.types.spark import spark_type
 
 Reading = Callable[[Offsets, Offsets, Views], ZSet]
 """What a log holds between two positions."""
@@ -138,30 +138,55 @@ class UpsertInput:
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class TableInput:
-    """A table: the changes that statements made, from the tick log."""
+    """A table: the changes that statements made, from the tick log.
+
+    There is a trace for each number of columns that the table has had, and what is in the table is their sum: rows of
+    fewer columns have NULL in the others, and who knows of fewer columns reads the rest of a row.  Both are linear.
+    """
 
     node: Scan
     log: TickLog
     store: Store
-    trace: Trace
+    versions: list[Trace]  # shared by all that read the table, however many columns they know of
     rule: str = "table"
     below: Sequence[Operator] = ()
 
-    def advance(self, t: Tick) -> None:
-        if self.trace.upper >= t:
-            return
-        for tick, rows in self.log.changes(self.node.relation, self.trace.upper, t):
-            self.trace.append(tick, self._run(_with_hash(rows), tick))
-        self.trace.append(t, None)
+    @property
+    def trace(self) -> Trace:
+        """The one that is behind the others, if one is."""
+        return min(self.versions, key=lambda trace: trace.upper)
 
-    def _run(self, rows: pa.Table, tick: Tick) -> Run | None:
-        return self.store.settled_run(rows, self.trace.layout, self.trace.upper, tick)
+    def read_as(self, scan: Scan) -> TableInput:
+        """The same table for a reader that knows of fewer columns."""
+        return self if len(scan.schema) == len(self.node.schema) else replace(self, node=scan)
+
+    def advance(self, t: Tick) -> None:
+        upper = self.trace.upper
+        if upper >= t:
+            return
+        for tick, rows in self.log.changes(self.node.relation, upper, t):
+            trace = next(each for each in self.versions if each.layout.arity == rows.num_columns - 1)
+            if tick > trace.upper:
+                run = self.store.settled_run(_with_hash(rows), trace.layout, trace.upper, tick)
+                trace.append(tick, run)
+        for trace in self.versions:
+            trace.append(t, None)
 
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
-        return bare(self.trace.between(lo, hi))
+        none, *others = (self._fitting(trace.between(lo, hi)) for trace in self.versions)
+        return none.plus(*others)
+
+    def _fitting(self, change: ZSet) -> ZSet:
+        """Rows of other columns as rows of these."""
+        width = len(self.node.schema)
+        if change.sql is None or change.arity == width:
+            return bare(change)
+        missing = (f"CAST(NULL AS {spark_type(c.type)})" for c in self.node.schema[change.arity :])
+        fitted = change.mapped([*(f"c{i}" for i in range(min(change.arity, width))), *missing])
+        return replace(fitted, is_settled=fitted.is_settled and change.arity < width)
 
     def traces(self) -> Sequence[Trace]:
-        return (self.trace,)
+        return tuple(self.versions)
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -196,8 +221,14 @@ def bare(change: ZSet) -> ZSet:
     return replace(change, sql=f"SELECT {leading(change.arity)}weight FROM ({change.sql})")
 
 
-def table_trace(store: Store, scan: Scan) -> Trace:
-    return open_trace(store, f"table {scan.relation}", Layout.of(scan.schema))
+def table_trace(store: Store, scan: Scan, width: int) -> Trace:
+    """Of the rows that were written when the table had so many columns."""
+    return open_trace(store, f"table {scan.relation}", Layout.of(scan.schema[:width]))
+
+
+def together(rows: Sequence[pa.Table]) -> pa.Table:
+    """Changes of one table; some may have been made before it got another column."""
+    return pa.concat_tables(sorted(rows, key=lambda each: -each.num_columns), promote_options="default")
 
 
 def upsert_trace(store: Store, scan: Scan) -> Trace:

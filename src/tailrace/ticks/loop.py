@@ -27,6 +27,7 @@ from tailrace.state.compaction import Compactor
 from tailrace.testing.crash import crash_point
 from tailrace.ticks.clock import Clock
 from tailrace.ticks.cluster import Cluster
+from tailrace.ticks.inputs import together
 from tailrace.types.core import Tick
 
 _log = logging.getLogger("tailrace.ticks")
@@ -224,7 +225,7 @@ class Loop:
         """One tick, if anything moved."""
         self._look_at = time.monotonic() + self.pace.interval
         positions = self._positions()
-        changes = {relation: pa.concat_tables(rows) for relation, rows in self._changes.items()}
+        changes = {relation: together(rows) for relation, rows in self._changes.items()}
         t = self.clock.next()
         due = self._dirty or time.monotonic() >= self._retry_at or self._is_due(t)
         if positions or changes or due:

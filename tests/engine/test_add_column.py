@@ -1,0 +1,93 @@
+"""ALTER TABLE … ADD COLUMN: older rows have NULL in it, and what was made before keeps the columns that it knew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tailrace.engine.engine import Engine
+from tailrace.errors import DuplicateColumn, NotSupported
+
+BEFORE = """
+CREATE TABLE bids (item int, price int);
+CREATE VIEW dear AS SELECT * FROM bids WHERE price > 10;
+CREATE MATERIALIZED VIEW all_bids AS SELECT * FROM bids;
+CREATE MATERIALIZED VIEW pairs AS SELECT * FROM dear UNION ALL SELECT item, price FROM bids;
+CREATE MATERIALIZED VIEW top AS SELECT DISTINCT ON (item) * FROM dear ORDER BY item, price DESC;
+INSERT INTO bids VALUES (1, 30), (1, 20), (2, 5);
+"""
+AFTER = """
+ALTER TABLE bids ADD COLUMN note text;
+INSERT INTO bids VALUES (1, 40, 'new'), (2, 5, NULL);
+CREATE MATERIALIZED VIEW noted AS SELECT * FROM bids WHERE note IS NOT NULL;
+CREATE MATERIALIZED VIEW mixed AS SELECT d.*, b.note FROM dear AS d JOIN bids AS b USING (item, price);
+"""
+
+
+def rows(engine: Engine, query: str) -> list[tuple[Any, ...]]:
+    answer = engine.sql(query)
+    assert answer is not None
+    return sorted((tuple(row.values()) for row in answer.to_pylist()), key=repr)
+
+
+def contents(engine: Engine) -> dict[str, list[tuple[Any, ...]]]:
+    names = ("bids", "dear", "all_bids", "pairs", "top", "noted", "mixed")
+    return {name: rows(engine, f"SELECT * FROM {name}") for name in names}
+
+
+def check_after_changes(engine: Engine) -> None:
+    """Rows of before and after go, and come."""
+    engine.sql("DELETE FROM bids WHERE item = 1 AND price = 30; UPDATE bids SET note = 'five' WHERE price = 5")
+    engine.sql("INSERT INTO bids (item, price) VALUES (3, 50)")
+    assert contents(engine) == {
+        "bids": [(1, 20, None), (1, 40, "new"), (2, 5, "five"), (2, 5, "five"), (3, 50, None)],
+        "dear": [(1, 20), (1, 40), (3, 50)],
+        "all_bids": [(1, 20), (1, 40), (2, 5), (2, 5), (3, 50)],
+        "pairs": sorted([(1, 20), (1, 40), (3, 50), (1, 20), (1, 40), (2, 5), (2, 5), (3, 50)]),
+        "top": [(1, 40), (3, 50)],
+        "noted": [(1, 40, "new"), (2, 5, "five"), (2, 5, "five")],
+        "mixed": [(1, 20, None), (1, 40, "new"), (3, 50, None)],
+    }
+
+
+def test_old_rows_have_null_and_old_views_their_columns_now_and_after_restarts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with Engine(spark, tmp_path) as engine:
+        engine.sql(BEFORE + AFTER)
+        assert rows(engine, "SELECT * FROM bids") == [
+            *((1, 20, None), (1, 30, None), (1, 40, "new"), (2, 5, None), (2, 5, None)),
+        ]
+        before = contents(engine)
+    with Engine(spark, tmp_path) as engine:
+        assert contents(engine) == before
+        check_after_changes(engine)
+        jobs = {id: view.frontier for id, view in engine.cluster.maintained.items()}
+        assert all(jobs.values())
+        engine.sql("ALTER TABLE bids ADD COLUMN IF NOT EXISTS at timestamptz; ALTER TABLE bids RENAME TO offers")
+        engine.sql("INSERT INTO offers VALUES (4, 60, 'x', '2024-07-03 18:43:05Z')")
+        assert rows(engine, "SELECT count(*), count(at) FROM offers") == [(6, 1)]
+        after = {name: rows(engine, f"SELECT * FROM {name}") for name in ("offers", "pairs", "noted", "mixed")}
+        assert (4, 60, "x") in after["noted"]
+    with Engine(spark, tmp_path) as engine:
+        assert {name: rows(engine, f"SELECT * FROM {name}") for name in after} == after
+        shown = rows(engine, "SELECT name FROM (SHOW COLUMNS FROM offers)")
+        assert shown == [("at",), ("item",), ("note",), ("price",)]
+
+
+def test_what_cannot_be_added_is_refused_where_it_stands(spark: SparkSession) -> None:
+    with Engine(spark) as engine:
+        engine.sql("CREATE TABLE t (a int)")
+        with pytest.raises(DuplicateColumn, match='column "a" of relation "t" already exists'):
+            engine.sql("ALTER TABLE t ADD COLUMN a text")
+        engine.sql("ALTER TABLE t ADD COLUMN IF NOT EXISTS a text; ALTER TABLE IF EXISTS u ADD b int")
+        for clause in ("NOT NULL", "DEFAULT 7", "PRIMARY KEY"):
+            statement = f"ALTER TABLE t ADD COLUMN b int {clause}"
+            with pytest.raises(NotSupported) as caught:
+                engine.sql(statement)
+            assert caught.value.position == statement.index(clause) + 1
+        engine.sql("ALTER TABLE t ADD b int NULL DEFAULT NULL")
+        assert rows(engine, "SELECT * FROM t") == []
