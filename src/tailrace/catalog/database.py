@@ -28,6 +28,8 @@ CREATE TABLE IF NOT EXISTS comments (id TEXT NOT NULL, place INTEGER NOT NULL, c
 CREATE TABLE IF NOT EXISTS roles (
     id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, login INTEGER NOT NULL, superuser INTEGER NOT NULL,
     inherit INTEGER NOT NULL, verifier TEXT);
+CREATE TABLE IF NOT EXISTS role_settings (role TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (role, name));
 CREATE TABLE IF NOT EXISTS role_members (role TEXT NOT NULL, member TEXT NOT NULL, PRIMARY KEY (role, member));
 CREATE TABLE IF NOT EXISTS grants (role TEXT NOT NULL, privilege TEXT NOT NULL, object TEXT NOT NULL,
     PRIMARY KEY (role, privilege, object));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tailrace.catalog.database import Database
@@ -77,6 +77,7 @@ class Roles:
             stored = sql.execute("SELECT id, name, login, superuser, inherit, verifier FROM roles").fetchall()
             self._grants = {Grant(*row) for row in sql.execute("SELECT role, privilege, object FROM grants")}
             self._members = set(sql.execute("SELECT role, member FROM role_members").fetchall())
+            self._settings = {(role, name): value for role, name, value in sql.execute("SELECT * FROM role_settings")}
             self._owners = dict(sql.execute("SELECT id, role FROM owners").fetchall())
         self._by_name = {role.name: role for role in map(_restored, stored)}
 
@@ -128,10 +129,25 @@ class Roles:
         with self._database.transaction() as sql:
             sql.execute("DELETE FROM roles WHERE id = ?", (role.id,))
             sql.execute("DELETE FROM grants WHERE role = ?", (role.id,))
+            sql.execute("DELETE FROM role_settings WHERE role = ?", (role.id,))
             sql.execute("DELETE FROM role_members WHERE role = ? OR member = ?", (role.id, role.id))
         self._grants = {grant for grant in self._grants if grant.role != role.id}
         self._members = {pair for pair in self._members if role.id not in pair}
+        self._settings = {key: value for key, value in self._settings.items() if key[0] != role.id}
         del self._by_name[role.name]
+
+    def settings(self, role: Role) -> dict[str, str]:
+        """Variables and the values that they have when the role logs in."""
+        return {name: value for (id, name), value in sorted(self._settings.items()) if id == role.id}
+
+    def set(self, role: Role, settings: Mapping[str, str]) -> None:
+        """These instead of those it had."""
+        with self._database.transaction() as sql:
+            sql.execute("DELETE FROM role_settings WHERE role = ?", (role.id,))
+            rows = [(role.id, name, value) for name, value in settings.items()]
+            sql.executemany("INSERT INTO role_settings VALUES (?, ?, ?)", rows)
+        others = {key: value for key, value in self._settings.items() if key[0] != role.id}
+        self._settings = others | {(role.id, name): value for name, value in settings.items()}
 
     def grant(self, grants: Iterable[Grant]) -> None:
         new = set(grants)

@@ -182,6 +182,7 @@ class Engine:
             reason = "does not exist" if role is None else "is not permitted to log in"
             raise SqlError(f'role "{startup.user}" {reason}', sqlstate="28000")
         session = EngineSession(self, startup.user)
+        session.variables.take(self.role_store.settings(role))
         self.sessions.add(session, startup.address)
         return session
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
+from tailrace.catalog.items import Item
 from tailrace.engine import sinks
 from tailrace.engine.avro_sinks import KEY, VALUE
 from tailrace.engine.define import scan_of
@@ -17,20 +20,23 @@ from tailrace.ivm.operator import Operator
 from tailrace.ivm.rules.arrange import Arranged
 from tailrace.plan.explain import explain
 from tailrace.plan.keys import infer_keys
-from tailrace.plan.nodes import Node
+from tailrace.plan.nodes import Node, Scan
+from tailrace.plan.walk import nodes
 from tailrace.state.store import Store
 from tailrace.statements.contract import Result
 from tailrace.statements.sinks.contract import SinkEnvelope
 from tailrace.statements.sinks.kafka import KafkaTarget
 from tailrace.ticks.lane import owner_of
-from tailrace.types.core import TEXT, Column, Schema
+from tailrace.types.core import BEGINNING, TEXT, Column, Schema, Tick
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
     from tailrace.engine.session import EngineSession
-    from tailrace.statements.explain import ExplainPlan, ExplainSchema
+    from tailrace.statements.explain import ExplainPlan, ExplainSchema, ExplainTimestamp
+    from tailrace.ticks.cluster import Cluster
 
 COLUMNS: Schema = (Column("plan", TEXT, nullable=False),)
+TIMESTAMP: Schema = (Column("Timestamp", TEXT, nullable=False),)
 
 
 def plan(session: EngineSession, statement: ExplainPlan) -> Result:
@@ -68,6 +74,62 @@ def schema(session: EngineSession, statement: ExplainSchema) -> Result:
     columns = schema_columns(statement)
     pretty = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     return Result(tag="EXPLAIN", columns=columns, rows=rows_of(columns, [(pretty,)]))
+
+
+def timestamp(session: EngineSession, statement: ExplainTimestamp) -> Result:
+    """The time that the query would be answered as of, and what each of its inputs can be read at.  Nothing is read.
+
+    A frontier is the first time that is *not* known yet (write), or still known (read), as in `mz_frontiers`.
+    """
+    engine, cluster = session.engine, session.engine.cluster
+    node = session.bind(statement.query).node
+    read = {each.relation: each for each in nodes(node) if isinstance(each, Scan) and each.relation.startswith("u")}
+    held = None if session.transaction is None else session.transaction.tick
+    chosen = cluster.still(cluster.done) if held is None else held
+    known = {item.id: (item, *_frontiers(cluster, scan)) for item, scan in _in_order(engine, read)}
+    uppers = [upper for _, _, upper in known.values()] or [Tick(cluster.frontier + 1)]
+    facts = {
+        "query_timestamp": chosen,
+        "upper": min(uppers),
+        "since": max((since for _, since, _ in known.values()), default=BEGINNING),
+        "can_respond_immediately": cluster.are_ready(read) and cluster.reach(read) >= (held or cluster.done),
+        "session_wall_time": cluster.frontier,
+    }
+    sources = [
+        {"name": str(item.name), "id": item.id, "kind": item.kind, "read_frontier": since, "write_frontier": upper}
+        for item, since, upper in known.values()
+    ]
+    text = json.dumps({**facts, "sources": sources}, indent=2) if statement.as_json else _shown(facts, sources)
+    return Result(tag="EXPLAIN", columns=TIMESTAMP, rows=rows_of(TIMESTAMP, [(text,)]))
+
+
+def _in_order(engine: Engine, read: Mapping[str, Scan]) -> list[tuple[Item, Scan]]:
+    return sorted(((engine.catalog.items[id], scan) for id, scan in read.items()), key=lambda pair: pair[0].number)
+
+
+def _frontiers(cluster: Cluster, scan: Scan) -> tuple[Tick, Tick]:
+    view = cluster.maintained.get(scan.relation)
+    reached = cluster.frontier if view is None or view.frontier == cluster.done else view.frontier
+    return cluster.readable_since(cluster.reader(scan)), Tick(reached + 1)
+
+
+def _shown(facts: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> str:
+    lines = [_line(name, value) for name, value in facts.items()]
+    for source in sources:
+        lines += ["", f"source {source['name']} ({source['id']}, {source['kind']}):"]
+        lines += [_line(name, source[name]) for name in ("read_frontier", "write_frontier")]
+    return "\n".join(lines)
+
+
+def _line(name: str, value: int) -> str:
+    return f"{name.replace('_', ' '):>30}: {_moment(value)}"
+
+
+def _moment(value: int) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    at = datetime.fromtimestamp(value / 1000, UTC).isoformat(" ", "milliseconds").removesuffix("+00:00")
+    return f"{value} ({at})"
 
 
 def _node(session: EngineSession, statement: ExplainPlan) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tailrace.errors import SqlError
@@ -89,9 +90,16 @@ class Variables:
     """The variables of one session."""
 
     def __init__(self) -> None:
-        self._values = {variable.name: variable.default for variable in VARIABLES}
+        self._defaults = {variable.name: variable.default for variable in VARIABLES}
+        self._values = dict(self._defaults)
         self._before: dict[str, str] | None = None  # the transaction that is open
         self._after: dict[str, str] = {}  # it, where SET LOCAL gave another value until then
+
+    def take(self, settings: Mapping[str, str]) -> None:
+        """The values that it begins with, and that RESET brings back."""
+        for name, value in settings.items():
+            self.set(name, value)
+            self._defaults[name] = self._values[name]
 
     def begin(self) -> None:
         """A transaction block begins."""
@@ -133,18 +141,30 @@ class Variables:
 
     def reset(self, name: str) -> None:
         variable = _known(name)
-        self._values[variable.name] = variable.default
+        self._values[variable.name] = self._defaults[variable.name]
 
     def reset_all(self) -> None:
         for variable in VARIABLES:
             if not variable.read_only and variable.name != "role":
-                self._values[variable.name] = variable.default
+                self._values[variable.name] = self._defaults[variable.name]
 
     def all(self) -> list[tuple[str, str]]:
         return sorted(self._values.items())
 
     def reported(self) -> dict[str, str]:
         return {v.reported: self._values[v.name] for v in VARIABLES if v.reported is not None}
+
+
+def checked(name: str, value: str) -> tuple[str, str]:
+    """The variable of a name or alias, and the value as it is kept.  Raises if it cannot be set so."""
+    tried = Variables()
+    tried.set(name, value)
+    return _known(name).name, tried.get(name)
+
+
+def known(name: str) -> str:
+    """The variable of a name or alias."""
+    return _known(name).name
 
 
 def _known(name: str) -> Variable:

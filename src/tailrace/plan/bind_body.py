@@ -101,7 +101,7 @@ def bind_values(query: exp.Values, context: Context, place: Place) -> Node:
     binder = ExpressionBinder(context, scope, place, "VALUES")
     targets = context.take_targets()
     rows = [
-        [context.aimed(binder.bind(e), i, targets) for i, e in enumerate(row.expressions)]
+        [context.aimed(binder.bind(e), i, targets, position_of(e)) for i, e in enumerate(row.expressions)]
         for row in query.expressions
     ]
     if len({len(row) for row in rows}) > 1:

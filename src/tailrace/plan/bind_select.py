@@ -102,7 +102,7 @@ class SelectBinder:
                 names += [n for _, n in expanded]
                 continue
             value = item.this if isinstance(item, exp.Alias) else item
-            bound = self.context.aimed(binder.bind(value), len(outputs), self.targets)
+            bound = self.context.aimed(binder.bind(value), len(outputs), self.targets, position_of(value))
             outputs.append(self.context.settled(bound))
             names.append(item.alias if isinstance(item, exp.Alias) else output_name(value))
         return outputs, names

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from typing import cast as cast_type
 
+from tailrace.errors import SqlError
 from tailrace.plan.coercion import FLOATS, cast
 from tailrace.plan.expressions import Expression, Literal, Parameter, Ref
 from tailrace.plan.names import Names
@@ -61,16 +62,22 @@ class Context:
         targets, self.targets = self.targets, ()
         return targets
 
-    def aimed(self, expression: Expression, place: int, targets: tuple[SqlType, ...]) -> Expression:
+    def aimed(
+        self, expression: Expression, place: int, targets: tuple[SqlType, ...], position: int | None
+    ) -> Expression:
         """A constant or parameter of unknown type as the type of the column that it goes into; so is 1e20, which is
-        too large for a numeric of ours, as a float.
+        too large for a numeric of ours, as a float.  `position`: for the error, if the constant is none of that type.
         """
         if place >= len(targets):
             return expression
         is_number = isinstance(expression, Literal) and expression.type == NUMERIC and targets[place] in FLOATS
-        if expression.type == UNKNOWN or is_number:
+        if expression.type != UNKNOWN and not is_number:
+            return expression
+        try:
             return self.coerce(expression, targets[place])
-        return expression
+        except SqlError as error:
+            error.position = error.position or position
+            raise
 
     def parameter(self, number: int) -> Parameter:
         while len(self.parameters) < number:

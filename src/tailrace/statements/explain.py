@@ -127,6 +127,8 @@ def describe(
 ) -> tuple[tuple[SqlType, ...], Schema]:
     if isinstance(statement, ExplainSchema):
         return (), explaining.schema_columns(statement)
+    if isinstance(statement, ExplainTimestamp):
+        return (), explaining.TIMESTAMP
     return (), explaining.COLUMNS
 
 
@@ -137,4 +139,4 @@ def execute(statement: Explain, session: Session, arguments: Arguments) -> Resul
         case ExplainSchema():
             return explaining.schema(session, statement)
         case ExplainTimestamp():
-            raise NotSupported("EXPLAIN TIMESTAMP not yet supported")
+            return explaining.timestamp(session, statement)

@@ -108,6 +108,7 @@ Statement: TypeAlias = (
     | retain_history.AlterHistory
     | roles.CreateRole
     | roles.AlterRole
+    | roles.AlterRoleSettings
     | select.Select
     | set_variable.SetVariable
     | show_columns.ShowColumns

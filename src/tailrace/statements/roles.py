@@ -1,4 +1,7 @@
-"""CREATE ROLE | USER name [WITH] attribute…, ALTER ROLE name [WITH] attribute…: LOGIN, SUPERUSER, PASSWORD 's', …"""
+"""CREATE ROLE | USER name [WITH] attribute…, ALTER ROLE name [WITH] attribute…: LOGIN, SUPERUSER, PASSWORD 's', …
+
+ALTER ROLE name SET variable {= | TO} value,… | DEFAULT, RESET variable | ALL: what its sessions begin with.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from tailrace.catalog.roles import Role
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_over, require_superuser
+from tailrace.engine.variables import checked, known
 from tailrace.errors import NotSupported
 from tailrace.secret import Secret
 from tailrace.sql.names import ObjectKind
@@ -15,6 +19,7 @@ from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
 from tailrace.statements.alter_object import AlterOwner, Rename
 from tailrace.statements.contract import Result
+from tailrace.statements.set_variable import values, variable
 from tailrace.verifier import Verifier
 
 STARTS = (("CREATE", "ROLE"), ("CREATE", "USER"), ("ALTER", "ROLE"), ("ALTER", "USER"))
@@ -47,7 +52,17 @@ class AlterRole:
     attributes: Attributes
 
 
-def parse(p: Parser) -> CreateRole | AlterRole | Rename | AlterOwner:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlterRoleSettings:
+    """`values` is None for RESET and DEFAULT; `variable` is None for all."""
+
+    name: str
+    variable: str | None
+    values: tuple[str, ...] | None = None
+    position: int | None = field(default=None, compare=False)
+
+
+def parse(p: Parser) -> CreateRole | AlterRole | AlterRoleSettings | Rename | AlterOwner:
     p.discreet = True
     verb = p.keyword("CREATE", "ALTER")
     is_user = p.keyword("ROLE", "USER") == "USER"
@@ -59,12 +74,14 @@ def parse(p: Parser) -> CreateRole | AlterRole | Rename | AlterOwner:
             given = replace(given, flags={"login": True, **given.flags})
         return CreateRole(name=name, attributes=given, if_not_exists=if_not_exists)
     target = alter_object.target(p, ObjectKind.ROLE)
-    if p.at("SET") or p.at("RESET"):
-        raise NotSupported(
-            "ALTER ROLE ... SET not yet supported",
-            hint="A client can bring settings along: options=--cluster=name in its connection string.",
-            position=p.position,
-        )
+    if p.accept("RESET"):
+        given = None if p.accept("ALL") else variable(p)
+        return AlterRoleSettings(name=target.name.item, variable=given)
+    if p.accept("SET"):
+        position, given = p.position, variable(p)
+        if not p.accept("=") and not p.accept("TO"):
+            raise p.expected('"=" or TO')
+        return AlterRoleSettings(name=target.name.item, variable=given, values=values(p), position=position)
     change = alter_object.common(p, target)
     return change or AlterRole(name=target.name.item, attributes=_attributes(p, required=True))
 
@@ -84,7 +101,29 @@ def _attributes(p: Parser, *, required: bool = False) -> Attributes:
     return Attributes(flags=flags, password=password)
 
 
-def execute(statement: CreateRole | AlterRole, session: Session, arguments: Arguments) -> Result:
+def _settings(statement: AlterRoleSettings, session: Session) -> Result:
+    """For sessions to come: those that are open keep what they have."""
+    if statement.name != session.user:
+        require_over(session, statement.name, "alter role")
+    roles = session.engine.role_store
+    role = roles.get(statement.name)
+    settings = roles.settings(role)
+    if statement.variable is None:
+        settings = {}
+    elif statement.values is None:
+        settings.pop(known(statement.variable), None)
+    elif statement.variable == "role":
+        raise NotSupported("ALTER ROLE ... SET role not supported", position=statement.position)
+    else:
+        name, value = checked(statement.variable, ", ".join(statement.values))
+        settings[name] = value
+    roles.set(role, settings)
+    return Result(tag="ALTER ROLE")
+
+
+def execute(statement: CreateRole | AlterRole | AlterRoleSettings, session: Session, arguments: Arguments) -> Result:
+    if isinstance(statement, AlterRoleSettings):
+        return _settings(statement, session)
     what = "create role" if isinstance(statement, CreateRole) else "alter role"
     flags = statement.attributes.flags
     is_own_password = isinstance(statement, AlterRole) and statement.name == session.user and not flags
