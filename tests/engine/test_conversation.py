@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import psycopg
@@ -44,7 +45,7 @@ def test_what_is_of_no_use_here_is_taken_and_said(server: Server) -> None:
         ("EXPLAIN (ANALYZE) SELECT 1", "AS JSON"),
         ("CREATE TABLE t AS SELECT 1", "MATERIALIZED VIEW"),
         ("CREATE SCHEMA s", "public"),
-        ("ALTER ROLE materialize SET cluster = a", "options="),
+        ("ALTER TABLE t ADD COLUMN a int NOT NULL", "UPDATE"),
         ("ALTER TABLE t DROP COLUMN a", "view"),
     ],
 )
@@ -73,6 +74,64 @@ def test_settings_of_a_transaction_end_with_it(server: Server) -> None:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction), connection.transaction():
             connection.execute("INSERT INTO read_only VALUES (1)")
         connection.execute("BEGIN READ WRITE; INSERT INTO read_only VALUES (1); COMMIT")
+
+
+def test_a_bad_constant_is_pointed_at_wherever_it_goes(server: Server) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        connection.execute("CREATE TABLE pointed (a int, b date)")
+        for statement in (
+            "INSERT INTO pointed VALUES (1, '2024-07-03'), (2, «'abc')",
+            "INSERT INTO pointed (b, a) SELECT '2024-07-03', «'abc'",
+        ):
+            with pytest.raises(psycopg.DataError) as caught:
+                connection.execute(statement.replace("«", "").encode())
+            assert caught.value.diag.statement_position == str(statement.index("«") + 1)
+        with pytest.raises(psycopg.errors.DatatypeMismatch, match='column "a" is of type integer'):
+            connection.execute("INSERT INTO pointed VALUES (true)")
+
+
+def test_a_roles_settings_are_what_its_sessions_begin_with(server: Server) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as boss:
+        boss.execute("CREATE ROLE slow LOGIN; ALTER ROLE slow SET statement_timeout = '3min'")
+        boss.execute("ALTER ROLE slow SET application_name TO 'nightly'")
+        with pytest.raises(psycopg.errors.UndefinedObject, match="unrecognized configuration parameter"):
+            boss.execute("ALTER ROLE slow SET no_such_thing = 1")
+        config = "SELECT rolconfig FROM pg_roles WHERE rolname = 'slow'"
+        assert boss.execute(config).fetchone() == (["application_name=nightly", "statement_timeout=3min"],)
+        login = dsn(server).replace("user=materialize", "user=slow")
+        with psycopg.connect(login, autocommit=True) as connection:
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("3min",)
+            connection.execute("SET statement_timeout = 0; RESET statement_timeout")
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("3min",)
+            assert connection.info.parameter_status("application_name") == "nightly"
+            connection.execute("ALTER ROLE slow RESET statement_timeout")  # one's own
+        with psycopg.connect(f"{login} application_name=mine", autocommit=True) as connection:
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+            assert connection.execute("SHOW application_name").fetchone() == ("mine",)
+        boss.execute("ALTER ROLE slow RESET ALL")
+        assert boss.execute(config).fetchone() == (None,)
+
+
+def test_the_time_of_a_query_is_explained(server: Server) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        connection.execute("CREATE TABLE timed (k int)")
+        connection.execute("CREATE MATERIALIZED VIEW later AS SELECT count(*) AS n FROM timed")
+        connection.execute("SELECT * FROM later")
+        [[text]] = connection.execute("EXPLAIN TIMESTAMP FOR SELECT * FROM timed, later").fetchall()
+        assert "can respond immediately: true" in text
+        assert "source materialize.public.timed (" in text
+        [[document]] = connection.execute("EXPLAIN TIMESTAMP AS JSON FOR SELECT * FROM later").fetchall()
+        facts = json.loads(document)
+        [source] = facts["sources"]
+        assert source["name"] == "materialize.public.later"
+        assert source["read_frontier"] <= facts["query_timestamp"] < source["write_frontier"] == facts["upper"]
+        with connection.transaction():
+            connection.execute("SELECT * FROM timed")
+            before = connection.execute("EXPLAIN TIMESTAMP AS JSON FOR SELECT * FROM timed").fetchone()
+            after = connection.execute("EXPLAIN TIMESTAMP AS JSON FOR SELECT * FROM timed").fetchone()
+            assert before is not None
+            assert after is not None
+            assert json.loads(before[0])["query_timestamp"] == json.loads(after[0])["query_timestamp"]
 
 
 def test_temporary_objects_go_with_their_session(server: Server, engine: Engine) -> None:

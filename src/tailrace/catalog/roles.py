@@ -140,7 +140,7 @@ class Roles:
         """Variables and the values that they have when the role logs in."""
         return {name: value for (id, name), value in sorted(self._settings.items()) if id == role.id}
 
-    def set(self, role: Role, settings: Mapping[str, str]) -> None:
+    def change_settings(self, role: Role, settings: Mapping[str, str]) -> None:
         """These instead of those it had."""
         with self._database.transaction() as sql:
             sql.execute("DELETE FROM role_settings WHERE role = ?", (role.id,))

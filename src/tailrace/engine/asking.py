@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from tailrace.catalog.items import DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine import privileges
+from tailrace.engine.named_types import named_type
 from tailrace.engine.sessions import Connected
-from tailrace.engine.system.identity import SCHEMAS, item_id
+from tailrace.engine.system.identity import SCHEMAS, array_oid, item_id, item_oid
 from tailrace.engine.system.mz_catalog import definition, function_rows, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_catalog import CLASS_OIDS, class_oid, relations
 from tailrace.engine.system.pg_index import Index, indexes
-from tailrace.engine.system.type_rows import BY_ARRAY, BY_NAME, BY_OID, format_type
+from tailrace.engine.system.type_rows import BY_NAME, format_type
 from tailrace.engine.variables import VERSION, VERSION_TEXT
 from tailrace.errors import SqlError, UnknownFunction, UnknownObject, UnknownType
 from tailrace.plan.expressions import Call, Expression, Literal
@@ -27,6 +28,8 @@ from tailrace.plan.local.contract import Functions
 from tailrace.plan.nodes import Node
 from tailrace.plan.walk import with_children, with_expressions, with_inputs, with_subquery
 from tailrace.sql.parser import Parser
+from tailrace.types.core import ArrayOf
+from tailrace.types.postgres.oids import oid_of
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
@@ -101,6 +104,7 @@ class _Asker:
         self._session = session
         self._relations: dict[int, Item] | None = None
         self._indexes: dict[int, Index] | None = None
+        self._types: dict[int, str] | None = None
         self._signatures: dict[int, tuple[str, str]] | None = None
 
     def _relation(self, oid: int) -> Item | None:
@@ -131,7 +135,11 @@ class _Asker:
             case "regtype":
                 element = name.strip().removesuffix("[]").removeprefix("pg_catalog.")
                 row = BY_NAME.get(element.strip('"').lower())
-                return None if row is None else row.array if name.strip().endswith("[]") else row.oid
+                is_array = name.strip().endswith("[]")
+                if row is None:
+                    made = self._session.type(tuple(element.replace('"', "").split(".")))
+                    return None if made is None else oid_of(ArrayOf(made) if is_array else made)
+                return row.array if is_array else row.oid
             case "regnamespace":
                 return SCHEMAS.get(name.strip('"'), (None, None))[1]
             case "regrole":
@@ -166,7 +174,8 @@ class _Asker:
                 schema = item.name.schema
                 return item.name.item if schema in ("public", "pg_catalog") else f"{schema}.{item.name.item}"
             case "regtype":
-                return format_type(oid, None) if oid in BY_OID or oid in BY_ARRAY else None
+                found = self._type_name(oid, None)
+                return None if found == "???" else found
             case "regnamespace":
                 return next((name for name, (_, known) in SCHEMAS.items() if known == oid), None)
             case "regrole":
@@ -282,7 +291,14 @@ class _Asker:
         return self._session.engine.storage.comments().get((item_id(oid), place))
 
     def format_type(self, oid: int | None, modifier: int | None) -> str | None:
-        return None if oid is None else format_type(oid, modifier)
+        return None if oid is None else self._type_name(oid, modifier)
+
+    def _type_name(self, oid: int, modifier: int | None) -> str:
+        if self._types is None:
+            made = [(str(named_type(item)), item) for item in self._session.engine.catalog.of_kind("type")]
+            self._types = {item_oid(item): name for name, item in made}
+            self._types |= {array_oid(item): f"{name}[]" for name, item in made}
+        return self._types.get(oid) or format_type(oid, modifier)
 
     def pg_relation_size(self, relation: int | str) -> int:
         if isinstance(relation, str) and self._find_relation(relation) is None:

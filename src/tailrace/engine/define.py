@@ -22,7 +22,7 @@ from tailrace.plan.nodes import Filter, Node, Project, Scan
 from tailrace.plan.temporal import refuse_untimely
 from tailrace.plan.walk import scans
 from tailrace.sql.names import Name
-from tailrace.types.core import TEXT, Column, Schema
+from tailrace.types.core import TEXT, Column, Schema, named_in
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
@@ -44,7 +44,8 @@ def table(session: EngineSession, statement: CreateTable, identity: Identity) ->
     schema = tuple(Column(c.name, c.type, not c.not_null) for c in statement.columns)
     places = {column.name: i for i, column in enumerate(schema)}
     keys = frozenset(frozenset(places[name] for name in key.columns) for key in statement.keys)
-    return _item(session, statement, identity, kind="table", schema=schema, keys=keys)
+    made = _item(session, statement, identity, kind="table", schema=schema, keys=keys)
+    return replace(made, depends_on=frozenset[str]().union(*(named_in(column.type) for column in schema)))
 
 
 def view(session: EngineSession, statement: CreateView, identity: Identity) -> Item:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import FullName, Item
 from tailrace.engine.widening import known_to
-from tailrace.errors import DependentObjects, DuplicateObject, SqlError, SyntaxFailure, UnknownColumn
+from tailrace.errors import DependentObjects, DuplicateColumn, DuplicateObject, SqlError, SyntaxFailure, UnknownColumn
 from tailrace.plan.bind import bind_query
 from tailrace.plan.names import Relation
 from tailrace.plan.parse import parse_query
@@ -37,7 +37,37 @@ def rename(session: EngineSession, item: Item, to: str) -> None:
             raise DuplicateObject(f'{other.kind} "{name}" already exists')
         renaming = _Renaming(session, engine.catalog, item, name)
         mentioning = [each for each in engine.catalog.items.values() if item.id in each.depends_on]
+        if item.kind == "type" and mentioning:
+            raise DependentObjects(
+                f'cannot rename type "{item.name.item}": {mentioning[0].kind} "{mentioning[0].name.item}" is made of it'
+            )
         engine.swap(renaming.renamed(), *map(renaming.mentioning, mentioning))
+
+
+def rename_column(session: EngineSession, table: Item, column: str, to: str) -> None:
+    """Of a table that nothing reads: who reads it has the column's name somewhere in a text."""
+    engine, schema = session.engine, table.schema or ()
+    names = [each.name for each in schema]
+    if column not in names:
+        raise UnknownColumn(f'column "{column}" does not exist')
+    if to in names:
+        raise DuplicateColumn(f'column "{to}" of relation "{table.name.item}" already exists')
+    for other in engine.catalog.dependants(table.id):
+        raise DependentObjects(
+            f'cannot rename column "{column}" of table "{table.name.item}": {other.kind} "{other.name.item}" reads it',
+            hint="A view can give the column another name.",
+        )
+
+    def renamed(name: str) -> str:
+        return to if name == column else name
+
+    statement = table.statement
+    columns = tuple(replace(each, name=renamed(each.name)) for each in statement.columns)
+    keys = tuple(replace(key, columns=tuple(map(renamed, key.columns))) for key in statement.keys)
+    statement = replace(statement, columns=columns, keys=keys)
+    fresh = tuple(replace(each, name=renamed(each.name)) for each in schema)
+    text = statement.create_sql(session.printer())
+    engine.swap(replace(table, statement=statement, create_sql=text, schema=fresh))
 
 
 class _Renaming:

@@ -52,11 +52,12 @@ class Running:
             return sources.progress(self._engine.catalog.items[stored.facts["progress_of"]], identity)
         if "part_of" in stored.facts:
             return generated_sources.part(self._engine.catalog.items[stored.facts["part_of"]], identity)
-        statement = parse_statement(stored.create_sql.rstrip().removesuffix(";"))
+        session = self._engine.session()
+        statement = parse_statement(stored.create_sql.rstrip().removesuffix(";"), types=session.type)
         define = getattr(sys.modules[type(statement).__module__], "define", None)
         if define is None:
             raise InternalError(f"the catalog holds {stored.kind} {stored.name}, which cannot be made again")
-        item: Item = define(statement, self._engine.session(), identity)
+        item: Item = define(statement, session, identity)
         return item
 
     def pause(self) -> None:

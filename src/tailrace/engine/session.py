@@ -19,6 +19,7 @@ from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import Role
 from tailrace.engine import asking, auditing, clusters, dialects, flink_hints, privileges
 from tailrace.engine.define import Identity
+from tailrace.engine.named_types import named_type
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables, seconds
 from tailrace.errors import (
@@ -41,7 +42,7 @@ from tailrace.sql.parser import Parser, split
 from tailrace.sql.unparse import Printer
 from tailrace.statements.contract import Notice, Prepared, Result
 from tailrace.statements.registry import parse_statement
-from tailrace.types.core import Schema, SqlType
+from tailrace.types.core import Schema, SqlType, named_in
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -76,6 +77,12 @@ class Recorder:
         self.used.add(found.id)
         self._catalog = self._session.engine.catalog
         return self._catalog.relation((found.name.database, found.name.schema, found.name.item), position)
+
+    def type(self, parts: tuple[str, ...]) -> SqlType | None:
+        found = self._session.type(parts)
+        if found is not None:
+            self.used |= named_in(found)
+        return found
 
     def similar(self, name: str, candidates: tuple[str, ...]) -> str | None:
         return self._catalog.similar(name, candidates)
@@ -125,7 +132,7 @@ class EngineSession:
             return Prepared(text=text, statement=None, parameters=(), columns=None)
         if len(found) > 1:
             raise SyntaxFailure("cannot insert multiple commands into a prepared statement")
-        statement = parse_statement(found[0].text, found[0].start)
+        statement = parse_statement(found[0].text, found[0].start, self.type)
         dialects.check(self, statement)
         describe = getattr(_module_of(statement), "describe", None)
         if describe is None:
@@ -356,6 +363,14 @@ class EngineSession:
 
     def parse_name(self, text: str) -> Name:
         return Parser(text).name("relation name")
+
+    def type(self, parts: tuple[str, ...]) -> SqlType | None:
+        """What CREATE TYPE has made under this name."""
+        try:
+            item = self.engine.catalog.resolve(parts)
+        except SqlError:
+            return None
+        return named_type(item) if item.kind == "type" else None
 
     def resolve(self, name: Name, *kinds: str) -> Item:
         """The item of a name; with kinds, one of those."""

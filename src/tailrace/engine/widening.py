@@ -20,7 +20,7 @@ from tailrace.plan.context import refs
 from tailrace.plan.expressions import Expression
 from tailrace.plan.nodes import Node, Project, Scan
 from tailrace.plan.walk import scans, with_children, with_expressions, with_inputs, with_subquery
-from tailrace.types.core import Column
+from tailrace.types.core import Column, named_in
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
@@ -43,6 +43,7 @@ def add_column(session: EngineSession, table: Item, column: ColumnDefinition) ->
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
         schema=(*schema, Column(column.name, column.type)),
+        depends_on=table.depends_on | named_in(column.type),
         facts={**table.facts, WIDTHS: [*table.facts.get(WIDTHS, ()), [number, len(schema)]]},
     )
 

@@ -1,6 +1,7 @@
 """EXPOSE PROGRESS AS: how far a source has been read at a tick, as rows.
 
-One row for each partition from which something has been read: the range `[p,p]`, and the offset that is read next.  It is a function of the tick log, and shows the tick that the source's own rows show.
+One row for each partition from which something has been read: the range `[p,p]`, and the offset that is read next.  It
+is a function of the tick log, and shows the tick that the source's own rows show.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from tailrace.types.core import SqlType
 
 T = TypeVar("T")
 Words = tuple[str, ...]
+Types = Callable[[Words], SqlType | None]
 
 MAX_IDENTIFIER_BYTES = 255
 MAX_DIGITS = 20  # of an integer: enough for uint8
@@ -62,7 +63,9 @@ def _is_open_set(piece: Sequence[Token]) -> bool:
 class Parser:
     """Reads one statement from left to right.  `offset` is where it begins in what the client sent."""
 
-    def __init__(self, text: str, offset: int = 0) -> None:
+    def __init__(self, text: str, offset: int = 0, types: Types = lambda _: None) -> None:
+        """`types`: those that CREATE TYPE has made, by the parts of their names."""
+        self.types = types
         self._text = text
         self._offset = offset
         self._tokens = scan(text, offset)

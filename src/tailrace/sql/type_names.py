@@ -89,6 +89,8 @@ def _element(p: Parser) -> SqlType:
             return simple
         if (rule := _RULES.get(word)) is not None:
             return rule(p)
+    if (custom := p.types(name.parts)) is not None:
+        return custom
     near = get_close_matches(word, (*_SIMPLE, *_RULES), 1)
     hint = f'Did you mean "{near[0].lower()}"?' if near else None
     raise UnknownType(f'type "{name}" does not exist', hint=hint, position=position)

@@ -1,4 +1,4 @@
-"""ALTER TABLE [IF EXISTS] name RENAME COLUMN a TO b | ADD COLUMN [IF NOT EXISTS] c type
+"""ALTER TABLE [IF EXISTS] name RENAME [COLUMN] a TO b | ADD COLUMN [IF NOT EXISTS] c type
 | SET (RETAIN HISTORY …) | RESET (RETAIN HISTORY) | RENAME TO | OWNER TO"""
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tailrace.engine import widening
+from tailrace.engine import renaming, widening
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import DuplicateColumn, NotSupported
 from tailrace.sql.names import Name, ObjectKind
@@ -48,7 +48,9 @@ AlterTable: TypeAlias = RenameColumn | AlterAddColumn | AlterHistory | Rename | 
 def parse(p: Parser) -> AlterTable:
     p.expect("ALTER", "TABLE")
     target = alter_object.target(p, ObjectKind.TABLE)
-    if p.accept("RENAME", "COLUMN"):
+    if p.at("RENAME") and not p.at("RENAME", "TO"):
+        p.expect("RENAME")
+        p.accept("COLUMN")
         column = p.identifier("column name")
         p.expect("TO")
         to = p.identifier("column name")
@@ -64,9 +66,8 @@ def parse(p: Parser) -> AlterTable:
     if p.accept("ADD"):
         p.accept("COLUMN")
         if_not_exists = p.if_not_exists()
-        column = _column(p)
         return AlterAddColumn(
-            name=target.name, column=column, if_not_exists=if_not_exists, if_exists=target.if_exists
+            name=target.name, column=_column(p), if_not_exists=if_not_exists, if_exists=target.if_exists
         )
     change = alter_object.common(p, target) or retain_history.parse_change(p, target)
     if change is None:
@@ -99,18 +100,15 @@ def execute(statement: RenameColumn | AlterAddColumn, session: Session, argument
     table = session.resolve_if_exists(statement.name, "table", if_exists=statement.if_exists)
     if table is None:
         return tag
-    if isinstance(statement, RenameColumn):
-        raise NotSupported(
-            "ALTER TABLE ... RENAME COLUMN not yet supported",
-            hint="A view can give the column another name.",
-            position=statement.name.position,
-        )
     if not isinstance(table.statement, CreateTable):
         raise NotSupported(
-            "ALTER TABLE ... ADD COLUMN of a table whose rows come from outside not supported",
+            "columns of a table whose rows come from outside cannot be altered",
             hint="Its columns are those of its source: drop it and create it again.",
             position=statement.name.position,
         )
+    if isinstance(statement, RenameColumn):
+        renaming.rename_column(session, table, statement.column, statement.to)
+        return tag
     column = statement.column
     if any(column.name == known.name for known in table.schema or ()):
         message = f'column "{column.name}" of relation "{table.name.item}" already exists'

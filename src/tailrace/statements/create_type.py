@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tailrace.catalog.items import Item
+from tailrace.engine import named_types
+from tailrace.engine.context import Arguments, Session
+from tailrace.engine.define import Identity
 from tailrace.errors import DuplicateColumn, SqlError
 from tailrace.sql.names import Name
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, quote_ident
+from tailrace.statements.contract import Result
 from tailrace.types.core import TEXT, Column, ListOf, MapOf, Record, SqlType
 
 STARTS = (("CREATE", "TYPE"),)
+
+
+def define(statement: CreateType, session: Session, identity: Identity) -> Item:
+    return named_types.item(session, statement, identity)
+
+
+def execute(statement: CreateType, session: Session, arguments: Arguments) -> Result:
+    return session.create("type", statement.name, lambda identity: define(statement, session, identity))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

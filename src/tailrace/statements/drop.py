@@ -34,7 +34,7 @@ def parse(p: Parser) -> Drop:
     return Drop(kind=kind, names=names, if_exists=if_exists, cascade=cascade)
 
 
-_DROPPABLE = ("connection", "index", "materialized view", "secret", "sink", "source", "table", "view")
+_DROPPABLE = ("connection", "index", "materialized view", "secret", "sink", "source", "table", "type", "view")
 
 
 def execute(statement: Drop, session: Session, arguments: Arguments) -> Result:

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Protocol, TypeAlias
 
 from tailrace.errors import SyntaxFailure
-from tailrace.sql.parser import Parser, Words, one_of
+from tailrace.sql.parser import Parser, Types, Words, one_of
 from tailrace.statements import (
     alter_cluster,
     alter_connection,
@@ -189,10 +189,10 @@ MODULES: tuple[StatementModule, ...] = (
 _BY_START = {start: module for module in MODULES for start in module.STARTS}
 
 
-def parse_statement(text: str, offset: int = 0) -> Statement:
+def parse_statement(text: str, offset: int = 0, types: Types = lambda _: None) -> Statement:
     """One statement, without a semicolon.  `offset` is where it begins in what the client sent; all
     positions count from the beginning of that."""
-    p = Parser(text, offset)
+    p = Parser(text, offset, types)
     statement = dispatch(p)
     p.end()
     return statement

@@ -75,13 +75,12 @@ def parse(p: Parser) -> CreateRole | AlterRole | AlterRoleSettings | Rename | Al
         return CreateRole(name=name, attributes=given, if_not_exists=if_not_exists)
     target = alter_object.target(p, ObjectKind.ROLE)
     if p.accept("RESET"):
-        given = None if p.accept("ALL") else variable(p)
-        return AlterRoleSettings(name=target.name.item, variable=given)
+        return AlterRoleSettings(name=target.name.item, variable=None if p.accept("ALL") else variable(p))
     if p.accept("SET"):
-        position, given = p.position, variable(p)
+        position, name = p.position, variable(p)
         if not p.accept("=") and not p.accept("TO"):
             raise p.expected('"=" or TO')
-        return AlterRoleSettings(name=target.name.item, variable=given, values=values(p), position=position)
+        return AlterRoleSettings(name=target.name.item, variable=name, values=values(p), position=position)
     change = alter_object.common(p, target)
     return change or AlterRole(name=target.name.item, attributes=_attributes(p, required=True))
 
@@ -117,7 +116,7 @@ def _settings(statement: AlterRoleSettings, session: Session) -> Result:
     else:
         name, value = checked(statement.variable, ", ".join(statement.values))
         settings[name] = value
-    roles.set(role, settings)
+    roles.change_settings(role, settings)
     return Result(tag="ALTER ROLE")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NewType, TypeAlias
 
 Tick = NewType("Tick", int)
@@ -77,11 +77,28 @@ class TimestampTz:
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
-    element: SqlType
+class Named:
+    """What CREATE TYPE called a type.  `sql` is the name as SQL has it; `array` the OID of an array of these.
+
+    It is no part of the type: two are the same if they consist of the same.
+    """
+
+    id: str
+    sql: str
+    oid: int
+    array: int
 
     def __str__(self) -> str:
-        return f"{self.element} list"
+        return self.sql
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    element: SqlType
+    named: Named | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return str(self.named or f"{self.element} list")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +122,19 @@ class MapOf:
     """Keys are text."""
 
     value: SqlType
+    named: Named | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"map[text=>{self.value}]"
+        return str(self.named or f"map[text=>{self.value}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     fields: tuple[Column, ...]
+    named: Named | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return "record(" + ", ".join(f"{f.name}: {f.type}" for f in self.fields) + ")"
+        return str(self.named or "record(" + ", ".join(f"{f.name}: {f.type}" for f in self.fields) + ")")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +173,20 @@ class Column:
 
 
 Schema: TypeAlias = tuple[Column, ...]
+
+
+def named_in(type: SqlType) -> frozenset[str]:
+    """The ids of the types in it that CREATE TYPE has made."""
+    match type:
+        case Record(fields=fields):
+            inner = frozenset[str]().union(*(named_in(each.type) for each in fields))
+        case ListOf(element=element) | ArrayOf(element=element) | MapOf(value=element):
+            inner = named_in(element)
+        case _:
+            return frozenset()
+    named = None if isinstance(type, ArrayOf) else type.named
+    return inner if named is None else frozenset({named.id})
+
 
 BOOLEAN = Scalar("boolean")
 SMALLINT = Scalar("smallint")

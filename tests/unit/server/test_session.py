@@ -250,7 +250,7 @@ def test_after_an_error_everything_up_to_sync_is_skipped(client: Client) -> None
         (wire.Bind("", "s", (), (b"1",), (1, 1)), "08P01"),
         (wire.Bind("", "s", (1,), (b"1",)), "22P03"),
         (wire.Bind("", "s", (), (b"\xff",)), "22021"),
-        (wire.Parse("", "select $1::int4", (999_999,)), "42704"),
+        (wire.Parse("", "select $1::int4", (9_999,)), "42704"),
         (wire.FunctionCall(b""), "0A000"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tailrace.errors import SqlError, UnknownType
 from tailrace.sql.parser import Parser
 from tailrace.types import core
-from tailrace.types.core import ArrayOf, Char, ListOf, MapOf, Numeric, RangeOf, Scalar, SqlType, Varchar
+from tailrace.types.core import ArrayOf, Char, ListOf, MapOf, Numeric, RangeOf, SqlType, Varchar
 from tailrace.types.core import Timestamp as Ts
 from tailrace.types.core import TimestampTz as Tz
 
@@ -39,7 +39,7 @@ def parse(text: str) -> SqlType:
         ("varchar", Varchar()),
         ("char", Char(1)),
         ("character(3)", Char(3)),
-        ('"char"', Scalar('"char"')),
+        ('"char"', core.LETTER),
         ("bytes", core.BYTEA),
         ("time without time zone", core.TIME),
         ("timestamp", Ts()),

@@ -239,7 +239,7 @@ def test_what_drivers_leave_open_is_left_open() -> None:
     assert from_oid(705) is None
     assert from_oid(114) == core.JSONB
     with pytest.raises(UnknownType):
-        from_oid(999_999)
+        from_oid(9_999)
 
 
 @given(st.floats(allow_nan=False), st.floats(width=32, allow_nan=False))

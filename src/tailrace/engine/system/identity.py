@@ -15,6 +15,7 @@ FIRST_FUNCTION = 10_000
 _FIRST_SYSTEM_RELATION = 14_000
 _FIRST_USER_OBJECT = 20_000
 _FIRST_KEY, _MOST_KEYS = 1 << 30, 64
+_FIRST_ARRAY = 1 << 29
 
 SCHEMAS: dict[str, tuple[str, int]] = {
     DEFAULT_SCHEMA: ("u1", 2200),
@@ -30,6 +31,11 @@ def item_oid(item: Item) -> int:
 def key_oid(item: Item, number: int) -> int:
     """Of a table's declared key, and of the index that PostgreSQL would keep for it."""
     return _FIRST_KEY + item.number * _MOST_KEYS + number
+
+
+def array_oid(item: Item) -> int:
+    """Of the type of arrays of a type that CREATE TYPE has made."""
+    return _FIRST_ARRAY + item.number
 
 
 def item_id(oid: int) -> str:

@@ -10,7 +10,7 @@ from tailrace.engine.system.identity import SCHEMAS
 from tailrace.engine.system.mz_catalog import definition, function_rows
 from tailrace.engine.system.pg_index import Index, indexes
 from tailrace.engine.system.type_rows import BY_ARRAY, BY_OID, format_type
-from tailrace.types.core import LETTER, ArrayOf, Char, Numeric, Scalar, SqlType, Varchar
+from tailrace.types.core import LETTER, ArrayOf, Numeric, Scalar, SqlType
 from tailrace.types.postgres.oids import oid_of
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def _columns(session: EngineSession) -> Rows:
     for item in session.engine.catalog.of_kind(*RELATIONS):
         for place, column in enumerate(item.schema or (), start=1):
             oid = oid_of(column.type)
-            shown = "ARRAY" if isinstance(column.type, ArrayOf) else format_type(oid, None)
-            is_sized = isinstance(column.type, Varchar | Char) and column.type != LETTER
-            length = column.type.length if is_sized else None
+            plain = "USER-DEFINED" if oid not in BY_OID else format_type(oid, None)
+            shown = "ARRAY" if isinstance(column.type, ArrayOf) else plain
+            length = None if column.type == LETTER else getattr(column.type, "length", None)
             nullable = "YES" if column.nullable else "NO"
             names = (*_where(item), column.name, place, None, nullable, shown, length, *_precision(column.type))
             yield *names, DEFAULT_DATABASE, "pg_catalog", _udt_name(column.type), str(place), "NO", "NEVER", "YES"
@@ -57,7 +57,9 @@ def _precision(type: SqlType) -> tuple[int | None, int | None]:
 
 def _udt_name(type: SqlType) -> str:
     oid = oid_of(type)
-    return f"_{BY_ARRAY[oid].name}" if oid in BY_ARRAY else BY_OID[oid].name
+    if oid in BY_OID:
+        return BY_OID[oid].name
+    return f"_{BY_ARRAY[oid].name}" if oid in BY_ARRAY else str(type)
 
 
 def _views(session: EngineSession) -> Rows:

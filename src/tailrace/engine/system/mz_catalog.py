@@ -22,7 +22,7 @@ from tailrace.engine.system.type_rows import BASE_TYPES
 from tailrace.plan.functions.aggregates import AGGREGATES
 from tailrace.plan.functions.registry import FAMILIES
 from tailrace.sql.names import Name
-from tailrace.types.core import SqlType
+from tailrace.types.core import TEXT, ArrayOf, ListOf, MapOf, SqlType
 from tailrace.types.postgres.oids import modifier_of, oid_of
 
 if TYPE_CHECKING:
@@ -315,6 +315,22 @@ def _types(session: EngineSession) -> Rows:
         yield (*names_of, "user-defined", owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item))
 
 
+def _role_settings(session: EngineSession) -> Rows:
+    for role in session.engine.roles:
+        for name, value in session.engine.role_store.settings(role).items():
+            yield role.id, name, value
+
+
+def _made(session: EngineSession) -> list[tuple[Item, SqlType]]:
+    """Types of CREATE TYPE, and what they are made of."""
+    return [(item, item.statement.type) for item in session.engine.catalog.of_kind("type")]
+
+
+def _type_id(type: SqlType) -> str:
+    named = None if isinstance(type, ArrayOf) else getattr(type, "named", None)
+    return named.id if named is not None else f"s{oid_of(type)}"
+
+
 _OBJECT = "id text, oid oid, schema_id text, name text"
 _SQL = "create_sql text?, redacted_create_sql text?"
 _OWNER = "owner_id text, privileges text[]"
@@ -409,6 +425,11 @@ TABLES: tuple[SystemTable, ...] = (
         "role_id text, member text, grantor text",
         lambda session: [(*pair, "s1") for pair in _role_members(session)],
     ),
+    table(
+        "mz_catalog.mz_role_parameters",
+        "role_id text, parameter_name text, parameter_value text",
+        _role_settings,
+    ),
     table("mz_catalog.mz_types", f"{_OBJECT}, category text, {_OWNER}, {_SQL}", _types),
     table("mz_catalog.mz_base_types", "id text", lambda _: [(f"s{row.oid}",) for row in BASE_TYPES]),
     table(
@@ -416,8 +437,20 @@ TABLES: tuple[SystemTable, ...] = (
         "id text, element_id text",
         lambda _: [(f"s{row.array}", f"s{row.oid}") for row in BASE_TYPES if row.array],
     ),
-    empty("mz_catalog.mz_list_types", "id text, element_id text"),
-    empty("mz_catalog.mz_map_types", "id text, key_id text, value_id text"),
+    table(
+        "mz_catalog.mz_list_types",
+        "id text, element_id text",
+        lambda session: [
+            (item.id, _type_id(type.element)) for item, type in _made(session) if isinstance(type, ListOf)
+        ],
+    ),
+    table(
+        "mz_catalog.mz_map_types",
+        "id text, key_id text, value_id text",
+        lambda session: [
+            (item.id, _type_id(TEXT), _type_id(type.value)) for item, type in _made(session) if isinstance(type, MapOf)
+        ],
+    ),
     empty("mz_catalog.mz_pseudo_types", "id text"),
     table(
         "mz_catalog.mz_functions",

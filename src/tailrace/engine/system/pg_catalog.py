@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
-from tailrace.catalog.roles import DATABASE, SCHEMA
+from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine.system.acl import acl
 from tailrace.engine.system.contract import Rows, SystemTable, table
-from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, item_oid, schema_oid
+from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, array_oid, item_oid, schema_oid
 from tailrace.engine.system.mz_catalog import definition, function_rows, owner_id, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_index import BTREE, indexes
 from tailrace.engine.system.type_rows import BASE_TYPES
 from tailrace.sql.keywords import KEYWORDS, RESERVED
-from tailrace.types.core import RANGES, VECTORS, ArrayOf, ListOf, SqlType
+from tailrace.types.core import RANGES, VECTORS, ArrayOf, ListOf, Record, SqlType
 from tailrace.types.postgres.oids import length_of, modifier_of, oid_of
 
 if TYPE_CHECKING:
@@ -73,8 +73,16 @@ def _class(session: EngineSession) -> Rows:
             has_index, granted = item.id in indexed, acl(session, item.id, item.kind)
             numbers = (class_oid(item), RELKINDS[item.kind], len(item.schema or ()), 0)
             yield _class_row(session, item, item.name.item, *numbers, has_index, granted)
+    for item in session.engine.catalog.of_kind("type"):
+        if item.schema is not None:
+            yield _class_row(session, item, item.name.item, item_oid(item), "c", len(item.schema), 0, False, None)
     for index in known:
         yield _class_row(session, index.on, index.name, index.oid, "i", len(index.keys), BTREE, False, None)
+
+
+def _owner_oid(session: EngineSession, item: Item) -> int:
+    owner = owner_id(session, item)
+    return next((role.oid for role in session.engine.roles if role.id == owner), 0)
 
 
 def _class_row(
@@ -89,23 +97,21 @@ def _class_row(
     granted: list[str] | None,
 ) -> tuple[Any, ...]:
     """`item` says where it is and whose it is."""
-    owner_of = owner_id(session, item)
-    owner = next((role.oid for role in session.engine.roles if role.id == owner_of), 0)
     return (
-        *(oid, name, schema_oid(item), 0, 0, owner, method, 0, oid, 0),
+        *(oid, name, schema_oid(item), oid if kind == "c" else 0, 0, _owner_oid(session, item), method, 0, oid, 0),
         *(0, -1.0, 0, has_index, False, "p", kind, columns, 0, False, False, False),
         *(False, False, True, "d", False, False, granted, None, None),
     )
 
 
 def _attributes(session: EngineSession) -> Rows:
-    for item in relations(session):
+    for item in (*relations(session), *session.engine.catalog.of_kind("type")):
         for place, column in enumerate(item.schema or (), start=1):
             yield _attribute(class_oid(item), column.name, column.type, place, column.nullable)
     for index in indexes(session):
-        for number, (place, text) in enumerate(index.keys):
-            name = "expr" if place is None else text
-            yield _attribute(index.oid, name, index.key_type(session, number), number + 1, nullable=True)
+        for number, (column_place, text) in enumerate(index.keys):
+            name, type = "expr" if column_place is None else text, index.key_type(session, number)
+            yield _attribute(index.oid, name, type, number + 1, nullable=True)
 
 
 def _attribute(oid: int, name: str, type: SqlType, place: int, nullable: bool) -> tuple[Any, ...]:
@@ -137,6 +143,19 @@ def _types(session: EngineSession) -> Rows:
                 *(row.array, f"_{row.name}", schema, owner, -1, False, "b", "A", False, True, ",", 0, 0, row.oid),
                 *(0, *[_ARRAY_IN] * 4, 0, 0, 0, "d" if align == "d" else "i", "x", *rest),
             )
+    for item in session.engine.catalog.of_kind("type"):
+        oid, array, name, where = item_oid(item), array_oid(item), item.name.item, schema_oid(item)
+        is_record = isinstance(item.statement.type, Record)
+        kind, relation = ("c", oid) if is_record else ("b", 0)
+        rest, read = (False, 0, -1, 0, 0, None, None, None), [_OTHER_IN] * 4
+        yield (
+            *(oid, name, where, _owner_oid(session, item), -1, False, kind, "C" if is_record else "U", False, True),
+            *(",", relation, 0, 0, array, *read, 0, 0, 0, "d", "x", *rest),
+        )
+        yield (
+            *(array, f"_{name}", where, _owner_oid(session, item), -1, False, "b", "A", False, True, ",", 0, 0, oid),
+            *(0, *[_ARRAY_IN] * 4, 0, 0, 0, "d", "x", *rest),
+        )
 
 
 def _functions(session: EngineSession) -> Rows:
@@ -154,21 +173,35 @@ def _descriptions(session: EngineSession) -> Rows:
     items = session.engine.catalog.items
     for (id, place), comment in sorted(session.engine.storage.comments().items()):
         if id in items:
-            yield class_oid(items[id]), CLASS_OIDS["pg_class"], place, comment
+            about = "pg_type" if items[id].kind == "type" and place == 0 else "pg_class"
+            yield class_oid(items[id]), CLASS_OIDS[about], place, comment
 
 
 def _roles(session: EngineSession) -> Rows:
     for role in session.engine.roles:
         yield (
             *(role.oid, role.name, role.superuser, role.inherit, role.superuser, role.superuser, role.login, False),
-            *(-1, "********", None, False, None),
+            *(-1, "********", None, False, _config(session, role)),
         )
+
+
+def _config(session: EngineSession, role: Role) -> list[str] | None:
+    """What its sessions begin with."""
+    settings = session.engine.role_store.settings(role)
+    return [f"{name}={value}" for name, value in settings.items()] or None
+
+
+def _configs(session: EngineSession) -> Rows:
+    for role in session.engine.roles:
+        if (config := _config(session, role)) is not None:
+            yield 0, role.oid, config
 
 
 def _users(session: EngineSession) -> Rows:
     for role in session.engine.roles:
         if role.login:
-            yield role.name, role.oid, role.superuser, role.superuser, False, False, "********", None, None
+            is_super, config = role.superuser, _config(session, role)
+            yield role.name, role.oid, is_super, is_super, False, False, "********", None, config
 
 
 def _memberships(session: EngineSession) -> Rows:
@@ -302,6 +335,11 @@ TABLES: tuple[SystemTable, ...] = (
         _settings,
     ),
     table("pg_catalog.pg_roles", _ROLE_COLUMNS, _roles),
+    table(
+        "pg_catalog.pg_db_role_setting",
+        "setdatabase oid, setrole oid, setconfig text[]",
+        _configs,
+    ),
     table(
         "pg_catalog.pg_auth_members",
         "oid oid, roleid oid, member oid, grantor oid, admin_option boolean, inherit_option boolean,"

@@ -81,7 +81,6 @@ TABLES: tuple[SystemTable, ...] = (
         "pg_catalog.pg_default_acl",
         'oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype "char", defaclacl text[]',
     ),
-    empty("pg_catalog.pg_db_role_setting", "setdatabase oid, setrole oid, setconfig text[]"),
     empty(
         "pg_catalog.pg_cast",
         'oid oid, castsource oid, casttarget oid, castfunc oid, castcontext "char", castmethod "char"',

@@ -109,6 +109,9 @@ _BORROWED: tuple[tuple[PgType, SqlType], ...] = (
     (PgType(24, 1008), TEXT),
 )
 
+FIRST_CUSTOM = 20_000
+"""From here on types are made by CREATE TYPE."""
+
 # 0 and 705 (unknown) leave the type to the statement; so do lists, maps and records: their OIDs say too
 # little.
 _UNDECIDED = frozenset({0, 705, _LIST.oid, _MAP.oid, _RECORD.oid, _RECORD.array})
@@ -147,12 +150,12 @@ def pg_type(type: SqlType) -> PgType:
             return _TIMESTAMP
         case TimestampTz():
             return _TIMESTAMPTZ
-        case ListOf():
-            return _LIST
-        case MapOf():
-            return _MAP
-        case Record():
-            return _RECORD
+        case ListOf(named=named):
+            return _LIST if named is None else PgType(named.oid, named.array)
+        case MapOf(named=named):
+            return _MAP if named is None else PgType(named.oid, named.array)
+        case Record(named=named):
+            return _RECORD if named is None else PgType(named.oid, named.array)
         case RangeOf():
             return _RANGES[type]
         case VectorOf():
@@ -191,8 +194,9 @@ def modifier_of(type: SqlType) -> int:
 
 
 def from_oid(oid: int) -> SqlType | None:
-    """The type that a client gives a parameter.  None: it leaves that to the statement."""
-    if oid in _UNDECIDED:
+    """The type that a client gives a parameter.  None: it leaves that to the statement, also if the type is of the
+    user's making."""
+    if oid in _UNDECIDED or oid >= FIRST_CUSTOM:
         return None
     try:
         return _BY_OID[oid]

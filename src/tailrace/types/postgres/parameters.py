@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tailrace.errors import DataError, NotSupported
-from tailrace.types.core import DATE, RANGES, TIMESTAMP, TIMESTAMPTZ, SqlType
+from tailrace.types.core import DATE, RANGES, TIMESTAMP, TIMESTAMPTZ, VECTORS, SqlType
 from tailrace.types.postgres.binary import (
     EMPTY,
     EPOCH_DAYS,
@@ -265,5 +265,6 @@ _DECODERS: dict[int, Callable[[bytes], str]] = {
     16462: _number(">I"),
     16464: _number(">Q"),
     16552: text_parameter,
+    **{oid_of(vector): lambda data: _array(data)[1:-1].replace(",", " ") for vector in VECTORS.values()},
     **{oid_of(range): _range(oid_of(range.element)) for range in RANGES.values()},
 }
