@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from pyspark.sql import SparkSession
 from tailrace.engine.engine import Engine
 from tailrace.errors import DependentObjects, DuplicateColumn, NotSupported, UnknownColumn
 from tailrace.ivm.dataflow import traces
+from tailrace.testing.broker import Broker
+from tailrace.testing.topics import read_committed, settle
 
 BEFORE = """
 CREATE TABLE bids (item int, price int);
@@ -107,3 +110,30 @@ def test_a_column_that_nobody_reads_gets_another_name(spark: SparkSession) -> No
         for statement, error in (("b TO c", UnknownColumn), ("v TO k", DuplicateColumn), ("v TO w", DependentObjects)):
             with pytest.raises(error):
                 engine.sql(f"ALTER TABLE t RENAME COLUMN {statement}")
+
+
+@pytest.mark.slow
+def test_a_sink_goes_on_with_the_columns_it_was_made_with(spark: SparkSession, tmp_path: Path, broker: Broker) -> None:
+    old, new = (f"{name}-{uuid.uuid4().hex[:8]}" for name in ("old", "new"))
+    sink = "CREATE SINK {} FROM t INTO KAFKA CONNECTION k (TOPIC '{}') KEY (a) FORMAT JSON ENVELOPE UPSERT"
+    with Engine(spark, tmp_path) as engine:
+        engine.sql(f"CREATE CONNECTION k TO KAFKA (BROKER '{broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT)")
+        engine.sql("CREATE TABLE t (a int PRIMARY KEY)")
+        engine.sql(sink.format("narrow", old))
+        engine.sql("INSERT INTO t VALUES (1); ALTER TABLE t ADD COLUMN b int; INSERT INTO t VALUES (2, 2)")
+        engine.sql(sink.format("wide", new))
+        engine.settle()
+    with Engine(spark, tmp_path) as engine:
+        engine.sql("DELETE FROM t WHERE a = 1; INSERT INTO t VALUES (3, 3)")
+        engine.settle()
+        assert said(broker, old) == ['{"a":1}', '{"a":2}', '{"a":3}', None]
+        assert said(broker, new) == ['{"a":1,"b":null}', '{"a":2,"b":2}', '{"a":3,"b":3}', None]
+        engine.sql("ALTER SINK narrow SET FROM t; INSERT INTO t VALUES (4, 4)")
+        engine.settle()
+        assert '{"a":4,"b":4}' in said(broker, old)
+
+
+def said(broker: Broker, topic: str) -> list[str | None]:
+    settle(broker.bootstrap, topic)
+    values = [message.value for message in read_committed(broker.bootstrap, topic)]
+    return sorted((None if v is None else v.decode() for v in values), key=lambda text: (text is None, text))

@@ -77,7 +77,7 @@ def test_progress_shows_the_same_tick_also_after_a_restart(
     name = topic("followed", partitions=3)
     produce(broker.bootstrap, name, [(None, "x", {}, p) for p in (0, 0, 1)])
     source = f"FROM KAFKA CONNECTION k (TOPIC '{name}', START OFFSET (1)) FORMAT TEXT EXPOSE PROGRESS AS far"
-    far, both = "SELECT * FROM far", "SELECT n, read FROM counted, summed"
+    far, both = 'SELECT partition::text, "offset" FROM far', "SELECT n, read FROM counted, summed"
     with Engine(spark, tmp_path, pace=Pace(interval=0.02)) as engine:
         engine.sql(f"CREATE CONNECTION k TO KAFKA (BROKER '{broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT)")
         engine.sql(f"CREATE SOURCE followed {source}")
