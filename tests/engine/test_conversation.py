@@ -146,6 +146,33 @@ def test_temporary_objects_go_with_their_session(server: Server, engine: Engine)
         time.sleep(0.02)
 
 
+def test_temporary_objects_are_seen_by_their_session_alone(server: Server) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as one, psycopg.connect(dsn(server), autocommit=True) as other:
+        one.execute("CREATE TABLE shadowed (k int)")
+        for number, connection in enumerate((one, other)):
+            connection.execute("CREATE TEMP TABLE mine (k int); CREATE TEMP VIEW seen AS SELECT k FROM mine")
+            connection.execute(f"INSERT INTO mine VALUES ({number})".encode())
+        for number, connection in enumerate((one, other)):
+            assert connection.execute("SELECT k FROM seen").fetchall() == [(number,)]
+            assert connection.execute("SELECT k FROM pg_temp.mine").fetchall() == [(number,)]
+            listed = "SELECT relpersistence FROM pg_class WHERE relname = 'mine' AND pg_table_is_visible(oid)"
+            assert connection.execute(listed).fetchall() == [("t",)]
+            shown = connection.execute("SELECT count(*) FROM (SHOW TABLES) WHERE name = 'mine'").fetchone()
+            assert shown == (1,)
+        one.execute("CREATE TEMP TABLE shadowed (x text); INSERT INTO shadowed VALUES ('a')")
+        assert one.execute("SELECT * FROM shadowed").fetchall() == [("a",)]
+        assert other.execute("SELECT * FROM shadowed").fetchall() == []
+        one.execute("DROP TABLE shadowed")
+        assert one.execute("SELECT k FROM shadowed").fetchall() == []
+        one.execute("CREATE TEMP TABLE hidden (k int); CREATE MATERIALIZED VIEW of_hidden AS SELECT k FROM hidden")
+        for name in ("hidden", "of_hidden"):
+            with pytest.raises(psycopg.errors.UndefinedTable):
+                other.execute(f"SELECT * FROM {name}".encode())
+        one.execute("CREATE TEMP VIEW watching AS SELECT k FROM shadowed")
+        with pytest.raises(psycopg.errors.DependentObjectsStillExist):
+            other.execute("DROP TABLE shadowed")
+
+
 def test_sessions_are_seen_and_what_they_run_without_secrets(server: Server) -> None:
     query = "SELECT usename, state, query FROM pg_stat_activity WHERE pid = %s"
     with psycopg.connect(dsn(server), autocommit=True) as one, psycopg.connect(dsn(server), autocommit=True) as other:

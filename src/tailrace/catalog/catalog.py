@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, RELATIONS, FullName, Item
@@ -15,20 +15,26 @@ SYSTEM_SCHEMAS = ("mz_catalog", "mz_internal", "pg_catalog", "information_schema
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Catalog:
-    """Items by id, and by name.  One namespace for all kinds, as in the reference system."""
+    """Items by id, and by name.  One namespace for all kinds, as in the reference system.
+
+    `temporary`: as one session sees it, the schema of what goes with that session.  It comes first in the search for a
+    name, and is called `pg_temp` too.
+    """
 
     items: dict[str, Item] = field(default_factory=dict)
     by_name: dict[FullName, str] = field(default_factory=dict)
+    temporary: str | None = None
 
     def with_item(self, item: Item) -> Catalog:
         if item.name in self.by_name:
             raise self._exists(item)
-        return Catalog(items={**self.items, item.id: item}, by_name={**self.by_name, item.name: item.id})
+        by_name = {**self.by_name, item.name: item.id}
+        return replace(self, items={**self.items, item.id: item}, by_name=by_name)
 
     def without(self, ids: Iterable[str]) -> Catalog:
         gone = set(ids)
         items = {id: item for id, item in self.items.items() if id not in gone}
-        return Catalog(items=items, by_name={item.name: id for id, item in items.items()})
+        return replace(self, items=items, by_name={item.name: id for id, item in items.items()})
 
     def _exists(self, item: Item) -> SqlError:
         other = self.items[self.by_name[item.name]]
@@ -45,7 +51,9 @@ class Catalog:
         full = FullName(*(DEFAULT_DATABASE, DEFAULT_SCHEMA)[: 3 - len(parts)], *parts)
         if full.database != DEFAULT_DATABASE:
             raise UnknownObject(f"unknown database '{full.database}'", sqlstate="3D000")
-        if full.schema != DEFAULT_SCHEMA and full.schema not in SYSTEM_SCHEMAS:
+        if full.schema == "pg_temp" and self.temporary is not None:
+            full = replace(full, schema=self.temporary)
+        if full.schema not in (DEFAULT_SCHEMA, self.temporary) and full.schema not in SYSTEM_SCHEMAS:
             raise UnknownObject(f"unknown schema '{full.schema}'", sqlstate="3F000")
         return full
 
@@ -54,6 +62,7 @@ class Catalog:
         full = self.full_name(parts)
         candidates = [full]
         if len(parts) == 1:
+            candidates = [replace(full, schema=self.temporary or full.schema), full]
             candidates += [FullName(DEFAULT_DATABASE, schema, parts[0]) for schema in ("mz_catalog", "pg_catalog")]
         for name in candidates:
             item = self.named(name)

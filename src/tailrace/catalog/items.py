@@ -12,6 +12,8 @@ from tailrace.types.core import Schema
 DEFAULT_DATABASE = "materialize"
 DEFAULT_SCHEMA = "public"
 DEFAULT_CLUSTER = "quickstart"
+TEMPORARY = "temporary"
+"""Fact of what goes with the session that made it."""
 RELATIONS = ("table", "source", "view", "materialized view", "system table")
 
 
@@ -56,8 +58,8 @@ class Item:
 
     @property
     def is_temporary(self) -> bool:
-        """It goes with the session that made it."""
-        return bool(getattr(self.statement, "temporary", False))
+        """It goes with the session that made it, and no other one sees it."""
+        return bool(getattr(self.statement, "temporary", False) or self.facts.get(TEMPORARY))
 
     @property
     def number(self) -> int:

@@ -13,7 +13,7 @@ from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine import privileges
 from tailrace.engine.named_types import named_type
 from tailrace.engine.sessions import Connected
-from tailrace.engine.system.identity import SCHEMAS, array_oid, item_id, item_oid
+from tailrace.engine.system.identity import array_oid, item_id, item_oid, schemas
 from tailrace.engine.system.mz_catalog import definition, function_rows, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_catalog import CLASS_OIDS, class_oid, relations
@@ -141,7 +141,7 @@ class _Asker:
                     return None if made is None else oid_of(ArrayOf(made) if is_array else made)
                 return row.array if is_array else row.oid
             case "regnamespace":
-                return SCHEMAS.get(name.strip('"'), (None, None))[1]
+                return schemas(self._session).get(name.strip('"'), (None, None))[1]
             case "regrole":
                 return next((role.oid for role in self._session.engine.roles if role.name == name.strip('"')), None)
             case _:
@@ -153,7 +153,7 @@ class _Asker:
     def _find_relation(self, name: str) -> int | None:
         try:
             parts = Parser(name).name("relation name").parts
-            return class_oid(self._session.engine.catalog.resolve(parts))
+            return class_oid(self._session.catalog.resolve(parts))
         except SqlError:
             return None
 
@@ -172,12 +172,12 @@ class _Asker:
                     catalog = next((name for name, known in CLASS_OIDS.items() if known == oid), None)
                     return index.name if (index := self._index(oid)) is not None else catalog
                 schema = item.name.schema
-                return item.name.item if schema in ("public", "pg_catalog") else f"{schema}.{item.name.item}"
+                return item.name.item if self.is_visible(oid) else f"{schema}.{item.name.item}"
             case "regtype":
                 found = self._type_name(oid, None)
                 return None if found == "???" else found
             case "regnamespace":
-                return next((name for name, (_, known) in SCHEMAS.items() if known == oid), None)
+                return next((name for name, (_, known) in schemas(self._session).items() if known == oid), None)
             case "regrole":
                 return next((role.name for role in self._session.engine.roles if role.oid == oid), None)
             case _:
@@ -197,7 +197,7 @@ class _Asker:
     def has_schema_privilege(self, *subject: Any) -> bool:
         role, what, words = self._subject(*subject)
         name = self._name("regnamespace", what) if isinstance(what, int) else str(what)
-        if name is None or name not in SCHEMAS:
+        if name is None or name not in schemas(self._session):
             raise UnknownObject(f'schema "{what}" does not exist', sqlstate="3F000")
         if name != DEFAULT_SCHEMA:
             return role.superuser or "USAGE" in words
@@ -231,7 +231,7 @@ class _Asker:
     def is_visible(self, oid: int) -> bool:
         """Is it on the search path?  `mz_catalog` is too, but lists of a user's relations are clearer without."""
         item = self._relation(oid)
-        return item is None or item.name.schema in ("public", "pg_catalog")
+        return item is None or item.name.schema in ("public", "pg_catalog", self._session.temporaries.schema)
 
     def pg_get_userbyid(self, oid: int) -> str:
         return self._name("regrole", oid) or f"unknown (OID={oid})"
@@ -295,7 +295,7 @@ class _Asker:
 
     def _type_name(self, oid: int, modifier: int | None) -> str:
         if self._types is None:
-            made = [(str(named_type(item)), item) for item in self._session.engine.catalog.of_kind("type")]
+            made = [(str(named_type(item)), item) for item in self._session.catalog.of_kind("type")]
             self._types = {item_oid(item): name for name, item in made}
             self._types |= {array_oid(item): f"{name}[]" for name, item in made}
         return self._types.get(oid) or format_type(oid, modifier)
@@ -324,7 +324,8 @@ class _Asker:
 
     def current_schemas(self, implicit: bool) -> list[str]:
         path = [part.strip().strip('"') for part in self._session.variables.get("search_path").split(",")]
-        return ["mz_catalog", "pg_catalog", *path] if implicit else path
+        own = [self._session.temporaries.schema] if self._session.temporaries.ids else []
+        return [*own, "mz_catalog", "pg_catalog", *path] if implicit else path
 
     def current_setting(self, name: str, missing_ok: bool = False) -> str | None:
         try:
@@ -375,7 +376,8 @@ class _Asker:
     pg_conf_load_time = pg_postmaster_start_time
 
     def pg_my_temp_schema(self) -> int:
-        return 0
+        own = self._session.temporaries
+        return self._find("regnamespace", own.schema) or 0
 
     def mz_is_superuser(self) -> bool:
         return self._session.variables.get("is_superuser") == "on"

@@ -58,7 +58,7 @@ def _items(session: EngineSession, statement: object) -> Iterator[Item]:
     for name in (*getattr(statement, "names", ()), *single):
         if isinstance(name, Name):
             try:
-                yield session.engine.catalog.resolve(name.parts)
+                yield session.catalog.resolve(name.parts)
             except SqlError:
                 continue
 

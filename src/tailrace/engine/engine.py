@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.clusters import Clusters
 from tailrace.catalog.database import Database, temporary_directory
-from tailrace.catalog.items import Item
+from tailrace.catalog.items import TEMPORARY, Item
 from tailrace.catalog.roles import Role, Roles
 from tailrace.catalog.storage import Storage
 from tailrace.engine import clusters, flink_tables, widening
@@ -35,6 +35,7 @@ from tailrace.engine.sessions import Sessions
 from tailrace.engine.sizes import Sizes
 from tailrace.engine.subscription import Change, Subscription
 from tailrace.engine.system import registry as system
+from tailrace.engine.temporaries import Temporaries
 from tailrace.errors import SqlError
 from tailrace.ivm.views import Views
 from tailrace.plan.nodes import Scan
@@ -86,6 +87,7 @@ class Engine:
         self.lock = threading.RLock()  # held while the catalog changes
         self.seen: dict[str, Item] = {}  # every item that was there since the start, for histories
         self.sessions = Sessions()
+        self._temporaries = Temporaries()  # of this program, whose every `sql` is a session
         self.exports: dict[str, str] = {}  # of each path of a bucket that COPY writes to now, the COPY's id
         self.started_at = time.time()
         self.running = Running(self)
@@ -97,6 +99,7 @@ class Engine:
     def _recover(self) -> None:
         tick, frontiers = checkpoint.load(self.store)
         self.running.frontiers = frontiers
+        self.storage.remove([stored.id for stored in self.storage.items() if stored.facts.get(TEMPORARY)])
         replay = widening.Replay()
         for stored in self.storage.items():
             number = float("inf") if stored.kind == "sink" else int(stored.id[1:])
@@ -173,7 +176,7 @@ class Engine:
     # ── for programs ──
 
     def session(self) -> EngineSession:
-        return EngineSession(self)
+        return EngineSession(self, temporaries=self._temporaries)
 
     def open_session(self, startup: StartupInfo) -> EngineSession:
         """For a client that has been let in."""

@@ -42,7 +42,7 @@ TIMESTAMP: Schema = (Column("Timestamp", TEXT, nullable=False),)
 def plan(session: EngineSession, statement: ExplainPlan) -> Result:
     """No Spark job; nothing is created."""
     node = _node(session, statement)
-    items = session.engine.catalog.items
+    items = session.catalog.items
     cluster = None if statement.name is None else session.resolve(statement.name).cluster
     annotations = _Annotations(session.engine, node, cluster or session.variables.get("cluster"))
     text = explain(node, annotations, lambda id: items[id].name.item if id in items else id)

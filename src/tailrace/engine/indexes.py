@@ -29,7 +29,7 @@ def item(session: EngineSession, statement: CreateIndex, identity: Identity) -> 
         raise WrongObjectType(
             f"{relation.name} is a {relation.kind}, which cannot be indexed", position=statement.relation.position
         )
-    schema, catalog = relation.schema or (), session.engine.catalog
+    schema, catalog = relation.schema or (), session.catalog
     for key in statement.keys or ():
         bind_scalar(parse_expression(key.text, key.start), schema, catalog, subqueries=False)
     return Item(
@@ -61,7 +61,7 @@ def _free_name(statement: CreateIndex, session: EngineSession, relation: Item) -
     base = "_".join((relation.name.item, *keys, "idx"))
     for number in itertools.count():
         full = replace(relation.name, item=f"{base}{number or ''}")
-        if session.engine.catalog.named(full) is None:
+        if session.catalog.named(full) is None:
             break
     return Name((full.database, full.schema, full.item))
 

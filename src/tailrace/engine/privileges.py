@@ -110,7 +110,7 @@ def check_new(session: EngineSession, item: Item) -> None:
 def check_needs(session: EngineSession, item: Item) -> None:
     """Whoever makes something of a secret or a connection, or sends it elsewhere, may use it."""
     for id in sorted(item.depends_on):
-        other = session.engine.catalog.items.get(id)
+        other = session.catalog.items.get(id)
         if other is not None and other.kind in ("connection", "secret"):
             require(session, "USAGE", other)
         elif other is not None and item.kind == "sink":
@@ -131,7 +131,7 @@ def check_definition(session: EngineSession, statement: object) -> None:
     for name in names:
         if isinstance(name, Name):
             try:
-                item = session.engine.catalog.resolve(name.parts)
+                item = session.catalog.resolve(name.parts)
             except SqlError:
                 continue  # the statement itself says what is wrong with the name
             require_owner(session, item)

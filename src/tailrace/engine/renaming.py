@@ -35,7 +35,7 @@ def rename(session: EngineSession, item: Item, to: str) -> None:
         other = engine.catalog.named(name)
         if other is not None:
             raise DuplicateObject(f'{other.kind} "{name}" already exists')
-        renaming = _Renaming(session, engine.catalog, item, name)
+        renaming = _Renaming(session, session.catalog, item, name)
         mentioning = [each for each in engine.catalog.items.values() if item.id in each.depends_on]
         if item.kind == "type" and mentioning:
             raise DependentObjects(

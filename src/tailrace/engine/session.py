@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tailrace.catalog.catalog import Catalog
-from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
+from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, TEMPORARY, Item
 from tailrace.catalog.roles import Role
 from tailrace.engine import asking, auditing, clusters, dialects, flink_hints, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.named_types import named_type
+from tailrace.engine.temporaries import Temporaries
 from tailrace.engine.transaction import Kind, Transaction
 from tailrace.engine.variables import Variables, seconds
 from tailrace.errors import (
@@ -75,7 +77,7 @@ class Recorder:
         privileges.require(self._session, "SELECT", table)
         found = flink_hints.hinted(self._session, table, options, position)
         self.used.add(found.id)
-        self._catalog = self._session.engine.catalog
+        self._catalog = self._session.catalog
         return self._catalog.relation((found.name.database, found.name.schema, found.name.item), position)
 
     def type(self, parts: tuple[str, ...]) -> SqlType | None:
@@ -94,8 +96,9 @@ class Recorder:
 class EngineSession:
     """A statement's file has `execute`, and `describe` if it returns rows or takes parameters."""
 
-    def __init__(self, engine: Engine, user: str = "materialize") -> None:
+    def __init__(self, engine: Engine, user: str = "materialize", temporaries: Temporaries | None = None) -> None:
         self.engine = engine
+        self.temporaries = temporaries or Temporaries()
         self.login = user
         self.pid = 0
         self.transaction: Transaction | None = None
@@ -107,7 +110,6 @@ class EngineSession:
         self.shown, self.asked_at = "", time.time()  # what it runs, or has run last, for pg_stat_activity
         self.exported_bytes: int | None = None  # while COPY … TO a bucket runs: of files that are complete
         self._cancelled = threading.Event()
-        self._temporary: set[str] = set()  # what goes with it
         self._job_group: str | None = None
         self._used: frozenset[str] = frozenset()
 
@@ -120,6 +122,11 @@ class EngineSession:
     @property
     def role(self) -> Role:
         return self.engine.role_store.get(self.user)
+
+    @property
+    def catalog(self) -> Catalog:
+        """As this session sees it."""
+        return self.temporaries.seen_in(self.engine.catalog)
 
     # ── the contract ──
 
@@ -211,9 +218,9 @@ class EngineSession:
         self.cancel()
         self.end_transaction()
         self.engine.sessions.remove(self)
-        if self._temporary:
+        if self.temporaries.ids:
             with suppress(TailraceError):  # the engine ends; then they go when it begins again
-                self.engine.drop_with_dependants(self._temporary)
+                self.engine.drop_with_dependants(self.temporaries.ids)
 
     # ── transactions ──
 
@@ -270,6 +277,7 @@ class EngineSession:
         *,
         if_not_exists: bool = False,
         or_replace: bool = False,
+        temporary: bool = False,
         try_out: Callable[[Item], None] = lambda _: None,
         also: Callable[[Item], Sequence[Item]] = lambda _: (),
         secret: Secret | None = None,
@@ -279,16 +287,18 @@ class EngineSession:
         `try_out`: connects to the outside, as nobody may who may not create it.  A `define` that has to connect
         calls `privileges.check_new` by itself before.  `also`: items that come with it, all or none.
         """
-        engine = self.engine
+        engine, catalog = self.engine, self.catalog
         tag = f"CREATE {kind.upper()}"
-        full = engine.catalog.full_name(name.parts)
-        existing = engine.catalog.named(full)
+        full = catalog.full_name(name.parts)
+        if temporary and len(name.parts) == 1:
+            full = replace(full, schema=self.temporaries.schema)
+        existing = catalog.named(full)
         if existing is not None and if_not_exists:
             self.notice(f'{existing.kind} "{full.item}" already exists, skipping', sqlstate="42710")
             return Result(tag=tag)
         if existing is not None and not or_replace:
             raise DuplicateObject(f'{existing.kind} "{full}" already exists', position=name.position)
-        item = define(Identity(id=engine.storage.next_id(), name=full, facts={}))
+        item = self._with_its_session(define(Identity(id=engine.storage.next_id(), name=full, facts={})))
         privileges.check_new(self, item)
         try_out(item)
         if existing is not None:
@@ -298,10 +308,20 @@ class EngineSession:
         replaced = () if existing is None else (existing.id,)
         for each in (item, *(others := also(item))):
             engine.role_store.own(each.id, self.role)
-        engine.add(item, *others, secret=secret, instead_of=replaced)
         if item.is_temporary:
-            self._temporary.add(item.id)
+            self.temporaries.ids.add(item.id)
+        engine.add(item, *others, secret=secret, instead_of=replaced)
         return Result(tag=tag)
+
+    def _with_its_session(self, item: Item) -> Item:
+        """What is temporary, or made of something that is, is not there at the next start."""
+        items = self.engine.catalog.items
+        made_of = item.kind != "job" and any(items[id].is_temporary for id in item.depends_on if id in items)
+        if item.name.schema != self.temporaries.schema and not made_of:
+            return item
+        if made_of and not item.is_temporary and item.kind in ("view", "materialized view"):
+            self.notice(f'{item.kind} "{item.name.item}" will be temporary: it reads what is')
+        return replace(item, facts={**item.facts, TEMPORARY: True})
 
     def notice(self, message: str, **fields: str) -> None:
         self.notices.append(Notice(message, **fields))
@@ -331,7 +351,7 @@ class EngineSession:
         self, query: QueryText, parameters: Sequence[SqlType | None] = (), *, targets: Sequence[SqlType] = ()
     ) -> BoundQuery:
         """The plan of a query; `targets` are the types of the columns that an INSERT puts its result into."""
-        recorder = Recorder(self.engine.catalog, self)
+        recorder = Recorder(self.catalog, self)
         tree = parse_query(query.text, query.start)
         bound = bind_query(tree, recorder, parameters, targets=targets)
         self._used = frozenset(recorder.used)
@@ -341,7 +361,7 @@ class EngineSession:
         self, tree: exp.Expr, table: Item, parameters: Sequence[SqlType | None], targets: Sequence[SqlType]
     ) -> BoundQuery:
         """The plan of the rows that UPDATE or DELETE changes; what it reads beside `table` takes a privilege."""
-        names = Recorder(self.engine.catalog, self, free=frozenset({table.id}))
+        names = Recorder(self.catalog, self, free=frozenset({table.id}))
         return bind_query(tree, names, parameters, targets=targets)
 
     def used(self) -> frozenset[str]:
@@ -367,14 +387,14 @@ class EngineSession:
     def type(self, parts: tuple[str, ...]) -> SqlType | None:
         """What CREATE TYPE has made under this name."""
         try:
-            item = self.engine.catalog.resolve(parts)
+            item = self.catalog.resolve(parts)
         except SqlError:
             return None
         return named_type(item) if item.kind == "type" else None
 
     def resolve(self, name: Name, *kinds: str) -> Item:
         """The item of a name; with kinds, one of those."""
-        catalog = self.engine.catalog
+        catalog = self.catalog
         return catalog.expect(name.parts, kinds, name.position) if kinds else catalog.resolve(name.parts, name.position)
 
     def resolve_if_exists(self, name: Name, kind: str, *, if_exists: bool) -> Item | None:
@@ -393,7 +413,7 @@ class EngineSession:
 
     def _qualify(self, name: Name) -> tuple[str, ...]:
         try:
-            item = self.engine.catalog.resolve(name.parts, name.position)
+            item = self.catalog.resolve(name.parts, name.position)
         except SqlError:
             defaults = (DEFAULT_DATABASE, DEFAULT_SCHEMA)
             return (*defaults[: 3 - len(name.parts)], *name.parts)

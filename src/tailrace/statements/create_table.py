@@ -224,4 +224,5 @@ def execute(statement: CreateTable, session: Session, arguments: Arguments) -> R
         statement.name,
         lambda identity: define(statement, session, identity),
         if_not_exists=statement.if_not_exists,
+        temporary=statement.temporary,
     )

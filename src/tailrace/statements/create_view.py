@@ -68,4 +68,5 @@ def execute(statement: CreateView, session: Session, arguments: Arguments) -> Re
         lambda identity: define(statement, session, identity),
         if_not_exists=statement.if_not_exists,
         or_replace=statement.or_replace,
+        temporary=statement.temporary,
     )

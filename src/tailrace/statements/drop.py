@@ -77,9 +77,8 @@ def _clusters(statement: Drop, session: Session) -> Result:
 
 def _one(statement: Drop, session: Session, name: Name) -> set[str]:
     """The object of one name, and what must go with it."""
-    catalog = session.engine.catalog
     try:
-        item = catalog.resolve(name.parts, name.position)
+        item = session.resolve(name)
     except UnknownObject:
         if not statement.if_exists:
             raise
@@ -87,7 +86,7 @@ def _one(statement: Drop, session: Session, name: Name) -> set[str]:
         return set()
     if item.kind != statement.kind:
         raise WrongObjectType(f"{item.name} is a {item.kind} not a {statement.kind}", position=name.position)
-    dependants = catalog.dependants(item.id)
+    dependants = session.engine.catalog.dependants(item.id)  # also those that only another session sees
     going = {item.id}
     for other in sorted(dependants, key=lambda other: other.number):  # what comes with another comes after it
         if statement.cascade or other.part_of in going:

@@ -143,7 +143,7 @@ def _targets(statement: Change, session: Session) -> list[tuple[str, str]]:
                 raise SqlError(f"unknown {statement.kind} '{name}'", position=name.position, sqlstate="42704")
         return [(statement.kind, statement.kind)]
     kinds = _RELATIONS if statement.kind is None else (statement.kind,)
-    items = [session.resolve(name) for name in statement.names] or list(session.engine.catalog.of_kind(*kinds))
+    items = [session.resolve(name) for name in statement.names] or list(session.catalog.of_kind(*kinds))
     for item in items:
         if item.kind not in kinds:
             raise WrongObjectType(f"{item.name} is a {item.kind} not a {kinds[0]}", position=statement.position)

@@ -6,8 +6,14 @@ from 2^30 on the keys of the user's tables.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tailrace.catalog.catalog import SYSTEM_SCHEMAS
 from tailrace.catalog.items import DEFAULT_SCHEMA, Item
+from tailrace.engine.temporaries import number
+
+if TYPE_CHECKING:
+    from tailrace.engine.session import EngineSession
 
 DATABASE_ID, DATABASE_OID = "u1", 16_100
 OWNER_ID = "u1"
@@ -16,6 +22,7 @@ _FIRST_SYSTEM_RELATION = 14_000
 _FIRST_USER_OBJECT = 20_000
 _FIRST_KEY, _MOST_KEYS = 1 << 30, 64
 _FIRST_ARRAY = 1 << 29
+_FIRST_TEMPORARY = 1 << 28
 
 SCHEMAS: dict[str, tuple[str, int]] = {
     DEFAULT_SCHEMA: ("u1", 2200),
@@ -46,8 +53,20 @@ def item_id(oid: int) -> str:
 
 
 def schema_id(item: Item) -> str:
-    return SCHEMAS[item.name.schema][0]
+    return _schema(item.name.schema)[0]
 
 
 def schema_oid(item: Item) -> int:
-    return SCHEMAS[item.name.schema][1]
+    return _schema(item.name.schema)[1]
+
+
+def _schema(name: str) -> tuple[str, int]:
+    if (session := number(name)) is not None:
+        return f"t{session}", _FIRST_TEMPORARY + session
+    return SCHEMAS[name]
+
+
+def schemas(session: EngineSession) -> dict[str, tuple[str, int]]:
+    """Name → id and OID, with the session's own if there is something in it."""
+    own = session.temporaries
+    return SCHEMAS | ({own.schema: _schema(own.schema)} if own.ids else {})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import DEFAULT_DATABASE, RELATIONS, Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
-from tailrace.engine.system.identity import SCHEMAS
+from tailrace.engine.system.identity import schemas
 from tailrace.engine.system.mz_catalog import definition, function_rows
 from tailrace.engine.system.pg_index import Index, indexes
 from tailrace.engine.system.type_rows import BY_ARRAY, BY_OID, format_type
@@ -28,13 +28,13 @@ def _where(item: Item) -> tuple[str, str, str]:
 
 
 def _tables(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind(*RELATIONS):
+    for item in session.catalog.of_kind(*RELATIONS):
         writable = "YES" if item.kind == "table" else "NO"
         yield *_where(item), _TABLE_TYPES[item.kind], writable
 
 
 def _columns(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind(*RELATIONS):
+    for item in session.catalog.of_kind(*RELATIONS):
         for place, column in enumerate(item.schema or (), start=1):
             oid = oid_of(column.type)
             plain = "USER-DEFINED" if oid not in BY_OID else format_type(oid, None)
@@ -63,7 +63,7 @@ def _udt_name(type: SqlType) -> str:
 
 
 def _views(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("view", "materialized view"):
+    for item in session.catalog.of_kind("view", "materialized view"):
         yield *_where(item), definition(item)
 
 
@@ -89,7 +89,7 @@ def _roles(session: EngineSession) -> Rows:
 
 
 def _grants(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("table", "source", "view", "materialized view"):
+    for item in session.catalog.of_kind("table", "source", "view", "materialized view"):
         yield "materialize", "materialize", *_where(item), "SELECT", "NO", "YES"
 
 
@@ -102,7 +102,7 @@ TABLES: tuple[SystemTable, ...] = (
     table(
         "information_schema.schemata",
         "catalog_name text, schema_name text, schema_owner text",
-        lambda _: [(DEFAULT_DATABASE, name, "materialize") for name in SCHEMAS],
+        lambda session: [(DEFAULT_DATABASE, name, "materialize") for name in schemas(session)],
     ),
     table("information_schema.tables", f"{_NAMES}, table_type text, is_insertable_into text", _tables),
     table(

@@ -17,6 +17,7 @@ from tailrace.engine.system.identity import (
     SCHEMAS,
     item_oid,
     schema_id,
+    schemas,
 )
 from tailrace.engine.system.type_rows import BASE_TYPES
 from tailrace.plan.functions.aggregates import AGGREGATES
@@ -90,7 +91,7 @@ def connection_id(session: EngineSession, part: object) -> str | None:
 
 def _objects(*kinds: str) -> Callable[[EngineSession], Rows]:
     def rows(session: EngineSession) -> Rows:
-        for item in session.engine.catalog.of_kind(*kinds):
+        for item in session.catalog.of_kind(*kinds):
             type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
             names = (item.id, item_oid(item), schema_id(item), item.name.item)
             yield *names, type, owner_id(session, item), cluster_id(session, item), PRIVILEGES
@@ -99,14 +100,14 @@ def _objects(*kinds: str) -> Callable[[EngineSession], Rows]:
 
 
 def _columns(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind(*RELATIONS):
+    for item in session.catalog.of_kind(*RELATIONS):
         for place, column in enumerate(item.schema or (), start=1):
             type = column.type
             yield item.id, column.name, place, column.nullable, str(type), None, oid_of(type), modifier_of(type)
 
 
 def _tables(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("table", "system table"):
+    for item in session.catalog.of_kind("table", "system table"):
         sql = item.create_sql or None
         yield (
             *(item.id, item_oid(item), schema_id(item), item.name.item, owner_id(session, item), PRIVILEGES),
@@ -115,7 +116,7 @@ def _tables(session: EngineSession) -> Rows:
 
 
 def _views(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("view"):
+    for item in session.catalog.of_kind("view"):
         yield (
             *(item.id, item_oid(item), schema_id(item), item.name.item, definition(item)),
             *(owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
@@ -123,7 +124,7 @@ def _views(session: EngineSession) -> Rows:
 
 
 def _materialized_views(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("materialized view"):
+    for item in session.catalog.of_kind("materialized view"):
         yield (
             *(item.id, item_oid(item), schema_id(item), item.name.item, cluster_id(session, item), definition(item)),
             *(owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
@@ -131,7 +132,7 @@ def _materialized_views(session: EngineSession) -> Rows:
 
 
 def _indexes(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("index"):
+    for item in session.catalog.of_kind("index"):
         on = next(iter(sorted(item.depends_on)), None)
         names = (item.id, item_oid(item), item.name.item, on, cluster_id(session, item), owner_id(session, item))
         yield (*names, item.create_sql, redacted(session, item))
@@ -148,8 +149,8 @@ def index_keys(index: Item, relation: Item) -> list[tuple[int | None, str]]:
 
 
 def _index_columns(session: EngineSession) -> Rows:
-    items = session.engine.catalog.items
-    for item in session.engine.catalog.of_kind("index"):
+    items = session.catalog.items
+    for item in session.catalog.of_kind("index"):
         for on in sorted(item.depends_on & items.keys()):
             schema = items[on].schema or ()
             for number, (place, text) in enumerate(index_keys(item, items[on]), start=1):
@@ -158,7 +159,7 @@ def _index_columns(session: EngineSession) -> Rows:
 
 
 def _connections(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("connection"):
+    for item in session.catalog.of_kind("connection"):
         yield (
             *(item.id, item_oid(item), schema_id(item), item.name.item, connection_type(item), owner_id(session, item)),
             *(PRIVILEGES, item.create_sql, redacted(session, item)),
@@ -166,7 +167,7 @@ def _connections(session: EngineSession) -> Rows:
 
 
 def _kafka_connections(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("connection"):
+    for item in session.catalog.of_kind("connection"):
         if connection_type(item) == "kafka":
             details = item.statement.details
             topic = details.progress_topic or f"_materialize-progress-{session.engine.region}-{item.id}"
@@ -174,12 +175,12 @@ def _kafka_connections(session: EngineSession) -> Rows:
 
 
 def _secrets(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("secret"):
+    for item in session.catalog.of_kind("secret"):
         yield item.id, item_oid(item), schema_id(item), item.name.item, owner_id(session, item), PRIVILEGES
 
 
 def _sources(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("source"):
+    for item in session.catalog.of_kind("source"):
         ingest = getattr(item.statement, "ingest", None)
         formats = getattr(ingest, "formats", None)
         envelope = getattr(getattr(ingest, "envelope", None), "name", None)
@@ -195,14 +196,14 @@ def _sources(session: EngineSession) -> Rows:
 
 
 def _kafka_sources(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("source"):
+    for item in session.catalog.of_kind("source"):
         if source_type(item) == "kafka":
             origin = item.statement.origin
             yield item.id, origin.group_id_prefix or "", origin.topic
 
 
 def _sinks(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("sink"):
+    for item in session.catalog.of_kind("sink"):
         target = getattr(item.statement, "target", None)
         formats = getattr(target, "formats", None)
         key = format_name(getattr(formats, "of_key", None)) if getattr(target, "key", None) is not None else None
@@ -211,8 +212,8 @@ def _sinks(session: EngineSession) -> Rows:
         names = (item.id, item_oid(item), schema_id(item), item.name.item, sink_type(item))
         shown = None if envelope is None else str(envelope).lower()
         yield *names, connection_id(session, target), *_sink_formats(shown, key, value), *_sink_rest(session, item)
-    for item in session.engine.catalog.of_kind("job"):
-        settings = session.resolve(item.statement.table).statement.settings
+    for item in session.catalog.of_kind("job"):
+        settings = session.engine.catalog.resolve(item.statement.table.parts).statement.settings
         key = None if settings.key_format is None else settings.key_format.name
         envelope = "upsert" if settings.is_upsert else "debezium" if settings.value_format.is_changelog else "append"
         names = (job_sink(item), 20_000 + int(job_sink(item)[1:]), schema_id(item), item.name.item, "kafka")
@@ -250,22 +251,22 @@ def _cluster_replicas(session: EngineSession) -> Rows:
 
 
 def _kafka_sinks(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("sink"):
+    for item in session.catalog.of_kind("sink"):
         if sink_type(item) == "kafka":
             yield item.id, item.statement.target.topic
-    for item in session.engine.catalog.of_kind("job"):
-        yield job_sink(item), session.resolve(item.statement.table).statement.settings.topics[0]
+    for item in session.catalog.of_kind("job"):
+        yield job_sink(item), session.engine.catalog.resolve(item.statement.table.parts).statement.settings.topics[0]
 
 
 def _iceberg_sinks(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("sink"):
+    for item in session.catalog.of_kind("sink"):
         if sink_type(item) == "iceberg":
             target: Any = item.statement.target
             yield item.id, target.namespace, target.table
 
 
 def _schemas(session: EngineSession) -> Rows:
-    for name, (id, oid) in SCHEMAS.items():
+    for name, (id, oid) in schemas(session).items():
         yield id, oid, DATABASE_ID if id.startswith("u") else None, name, OWNER_ID, PRIVILEGES
 
 
@@ -310,7 +311,7 @@ def _types(session: EngineSession) -> Rows:
         yield f"s{row.oid}", row.oid, schema, row.name, category, "s1", PRIVILEGES, None, None
         if row.array:
             yield f"s{row.array}", row.array, schema, f"_{row.name}", "array", "s1", PRIVILEGES, None, None
-    for item in session.engine.catalog.of_kind("type"):
+    for item in session.catalog.of_kind("type"):
         names_of = (item.id, item_oid(item), schema_id(item), item.name.item)
         yield (*names_of, "user-defined", owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item))
 
@@ -323,7 +324,7 @@ def _role_settings(session: EngineSession) -> Rows:
 
 def _made(session: EngineSession) -> list[tuple[Item, SqlType]]:
     """Types of CREATE TYPE, and what they are made of."""
-    return [(item, item.statement.type) for item in session.engine.catalog.of_kind("type")]
+    return [(item, item.statement.type) for item in session.catalog.of_kind("type")]
 
 
 def _type_id(type: SqlType) -> str:

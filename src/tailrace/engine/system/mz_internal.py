@@ -73,7 +73,7 @@ def _type(item: Item) -> str:
 def _watched(session: EngineSession, kind: str) -> list[tuple[str, Item]]:
     """With the id that its status is noted under."""
     kinds = (kind, "job") if kind == "sink" else (kind,)
-    items = [item for item in session.engine.catalog.of_kind(*kinds) if item.part_of is None]
+    items = [item for item in session.catalog.of_kind(*kinds) if item.part_of is None]
     return [(job_sink(item) if item.kind == "job" else item.id, item) for item in items]
 
 
@@ -135,20 +135,20 @@ def _source_statistics(session: EngineSession) -> Rows:
 
 
 def _dependencies(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind(*OBJECTS):
+    for item in session.catalog.of_kind(*OBJECTS):
         for other in sorted(item.depends_on):
             yield item.id, other
 
 
 def _names(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind(*OBJECTS, "system table"):
+    for item in session.catalog.of_kind(*OBJECTS, "system table"):
         type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
         database = (DATABASE_ID, DEFAULT_DATABASE) if item.id.startswith("u") else (None, None)
         yield item.id, item.name.item, type, schema_id(item), item.name.schema, *database, cluster_id(session, item)
 
 
 def _comments(session: EngineSession) -> Rows:
-    items = session.engine.catalog.items
+    items = session.catalog.items
     others = {cluster.key: (cluster.id, "cluster") for cluster in session.engine.clusters.all()}
     others |= {f"role {role.id}": (role.id, "role") for role in session.engine.roles}
     others |= {f"schema {name}": (id, "schema") for name, (id, _) in SCHEMAS.items()}
@@ -185,13 +185,13 @@ def _hydration(session: EngineSession) -> Rows:
 
 
 def _retention(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("table", "source", "materialized view"):
+    for item in session.catalog.of_kind("table", "source", "materialized view"):
         retain = getattr(item.statement, "retain_history", None)
         yield item.id, "FOR", str(0 if retain is None else int(retain.length.total_seconds() * 1000))
 
 
 def _kafka_source_tables(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("table"):
+    for item in session.catalog.of_kind("table"):
         topic = getattr(getattr(item.statement, "reference", None), "name", None)
         ingest = getattr(item.statement, "ingest", None)
         if topic is not None and ingest is not None:
@@ -201,7 +201,7 @@ def _kafka_source_tables(session: EngineSession) -> Rows:
 
 
 def _aws_connections(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("connection"):
+    for item in session.catalog.of_kind("connection"):
         details = item.statement.details
         if isinstance(details, AwsDetails):
             key, token, role = details.access_key_id, details.session_token, details.assume_role_arn
@@ -259,7 +259,7 @@ def _traces(session: EngineSession) -> Rows:
 
 
 def _event_time_windows(session: EngineSession) -> Rows:
-    cluster, names = session.engine.cluster, session.engine.catalog.items
+    cluster, names = session.engine.cluster, session.catalog.items
     for view in list(cluster.maintained.values()):
         for operator in reach(view.root):
             if isinstance(operator, EventTimeWindows) and view.id in names:

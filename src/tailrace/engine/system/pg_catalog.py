@@ -9,7 +9,7 @@ from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine.system.acl import acl
 from tailrace.engine.system.contract import Rows, SystemTable, table
-from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, array_oid, item_oid, schema_oid
+from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, array_oid, item_oid, schema_oid, schemas
 from tailrace.engine.system.mz_catalog import definition, function_rows, owner_id, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_index import BTREE, indexes
@@ -51,11 +51,11 @@ def owner_oid(session: EngineSession) -> int:
 
 
 def relations(session: EngineSession) -> Iterator[Item]:
-    return session.engine.catalog.of_kind(*RELKINDS)
+    return session.catalog.of_kind(*RELKINDS)
 
 
 def _namespaces(session: EngineSession) -> Rows:
-    for name, (_, oid) in SCHEMAS.items():
+    for name, (_, oid) in schemas(session).items():
         yield oid, name, owner_oid(session), acl(session, SCHEMA, SCHEMA) if name == DEFAULT_SCHEMA else None
 
 
@@ -73,7 +73,7 @@ def _class(session: EngineSession) -> Rows:
             has_index, granted = item.id in indexed, acl(session, item.id, item.kind)
             numbers = (class_oid(item), RELKINDS[item.kind], len(item.schema or ()), 0)
             yield _class_row(session, item, item.name.item, *numbers, has_index, granted)
-    for item in session.engine.catalog.of_kind("type"):
+    for item in session.catalog.of_kind("type"):
         if item.schema is not None:
             yield _class_row(session, item, item.name.item, item_oid(item), "c", len(item.schema), 0, False, None)
     for index in known:
@@ -97,15 +97,16 @@ def _class_row(
     granted: list[str] | None,
 ) -> tuple[Any, ...]:
     """`item` says where it is and whose it is."""
+    persistence = "t" if item.is_temporary else "p"
     return (
         *(oid, name, schema_oid(item), oid if kind == "c" else 0, 0, _owner_oid(session, item), method, 0, oid, 0),
-        *(0, -1.0, 0, has_index, False, "p", kind, columns, 0, False, False, False),
+        *(0, -1.0, 0, has_index, False, persistence, kind, columns, 0, False, False, False),
         *(False, False, True, "d", False, False, granted, None, None),
     )
 
 
 def _attributes(session: EngineSession) -> Rows:
-    for item in (*relations(session), *session.engine.catalog.of_kind("type")):
+    for item in (*relations(session), *session.catalog.of_kind("type")):
         for place, column in enumerate(item.schema or (), start=1):
             yield _attribute(class_oid(item), column.name, column.type, place, column.nullable)
     for index in indexes(session):
@@ -143,7 +144,7 @@ def _types(session: EngineSession) -> Rows:
                 *(row.array, f"_{row.name}", schema, owner, -1, False, "b", "A", False, True, ",", 0, 0, row.oid),
                 *(0, *[_ARRAY_IN] * 4, 0, 0, 0, "d" if align == "d" else "i", "x", *rest),
             )
-    for item in session.engine.catalog.of_kind("type"):
+    for item in session.catalog.of_kind("type"):
         oid, array, name, where = item_oid(item), array_oid(item), item.name.item, schema_oid(item)
         is_record = isinstance(item.statement.type, Record)
         kind, relation = ("c", oid) if is_record else ("b", 0)
@@ -170,7 +171,7 @@ def _functions(session: EngineSession) -> Rows:
 
 
 def _descriptions(session: EngineSession) -> Rows:
-    items = session.engine.catalog.items
+    items = session.catalog.items
     for (id, place), comment in sorted(session.engine.storage.comments().items()):
         if id in items:
             about = "pg_type" if items[id].kind == "type" and place == 0 else "pg_class"
@@ -247,17 +248,17 @@ def _owner(session: EngineSession, item: Item) -> str:
 
 
 def _tables(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("table", "source", "system table"):
+    for item in session.catalog.of_kind("table", "source", "system table"):
         yield item.name.schema, item.name.item, _owner(session, item), None, False, False, False, False
 
 
 def _views(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("view"):
+    for item in session.catalog.of_kind("view"):
         yield item.name.schema, item.name.item, _owner(session, item), definition(item)
 
 
 def _matviews(session: EngineSession) -> Rows:
-    for item in session.engine.catalog.of_kind("materialized view"):
+    for item in session.catalog.of_kind("materialized view"):
         yield item.name.schema, item.name.item, _owner(session, item), None, False, True, definition(item)
 
 

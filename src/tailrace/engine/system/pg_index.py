@@ -60,14 +60,14 @@ class Index:
         schema = self.on.schema or ()
         if place is not None:
             return schema[place - 1].type
-        return bind_scalar(parse_expression(text), schema, session.engine.catalog, subqueries=False).type
+        return bind_scalar(parse_expression(text), schema, session.catalog, subqueries=False).type
 
 
 def indexes(session: EngineSession) -> Iterator[Index]:
-    items = session.engine.catalog.items
-    for item in session.engine.catalog.of_kind("table", "source"):
+    items = session.catalog.items
+    for item in session.catalog.of_kind("table", "source"):
         yield from _declared(item)
-    for item in session.engine.catalog.of_kind("index"):
+    for item in session.catalog.of_kind("index"):
         on = items[item.facts["index_of"]]
         yield Index(oid=item_oid(item), name=item.name.item, on=on, keys=tuple(index_keys(item, on)))
 

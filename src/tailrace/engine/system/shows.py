@@ -91,7 +91,7 @@ def rows_of_kind(session: EngineSession, kind: str, where: Where | None = None) 
         return [(role.name, comments.get((role_key(role), 0), "")) for role in session.engine.roles]
     if kind in _FIXED:
         return [(name, comments.get((f"{kind[:-1]} {name}", 0), "")) for name in _FIXED[kind]]
-    wanted = [item for item in session.engine.catalog.of_kind(*_KINDS[kind]) if where is None or where.holds(item)]
+    wanted = [item for item in session.catalog.of_kind(*_KINDS[kind]) if where is None or where.holds(item)]
     return [_row(session, item, kind, comments.get((item.id, 0), "")) for item in wanted]
 
 
@@ -122,7 +122,7 @@ def _replicas(session: EngineSession) -> Iterator[tuple[str | bool | None, ...]]
 
 def _privileges(session: EngineSession) -> Iterator[tuple[str | None, ...]]:
     """What was granted, and by whom: the owner, as far as anybody is told."""
-    store, items = session.engine.role_store, session.engine.catalog.items
+    store, items = session.engine.role_store, session.catalog.items
     names = {role.id: role.name for role in store.all()}
     clusters = {cluster.key: cluster.name for cluster in session.engine.clusters.all()}
     places: dict[str, tuple[str | None, str | None, str | None, str]] = {
@@ -151,7 +151,7 @@ def _row(session: EngineSession, item: Item, kind: str, comment: str) -> tuple[s
 
 def _key(session: EngineSession, item: Item) -> str:
     [on] = item.depends_on
-    return "{" + ",".join(text for _, text in index_keys(item, session.engine.catalog.items[on])) + "}"
+    return "{" + ",".join(text for _, text in index_keys(item, session.catalog.items[on])) + "}"
 
 
 def _type(item: Item, kind: str) -> str:
