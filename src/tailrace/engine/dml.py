@@ -190,7 +190,7 @@ def plan_update(
             raise UnknownColumn(message, position=each.position)
         if changed[each.column] is not each:
             raise SyntaxFailure(f'multiple assignments to same column "{each.column}"', position=each.position)
-    bound = _bound(session, table, statement, parameters, changed)
+    bound = _bound(session, table, statement, parameters, changed, statement.using)
     count = len(table.schema)
     values = refs(bound.node)
     new = (assign(value, column.type) for value, column in zip(values[count:], table.schema, strict=True))
@@ -225,6 +225,7 @@ def _bound(
     """SELECT the table's columns, and again as they are `changed`, FROM the table WHERE the condition.
 
     With `using` a row goes once, however many others it meets: WHERE EXISTS (SELECT FROM `using` WHERE the condition).
+    So it changes once: from the others it meets, one of them is taken, always the same.
     """
     assert table.schema is not None
     alias = quote_ident(statement.alias or table.name.item)
@@ -242,9 +243,35 @@ def _bound(
         tree.set("where", parse_expression(statement.where.text, statement.where.start))
     if using is not None:
         joined = _reading(f"SELECT {', '.join(columns)} FROM {place} AS {alias}, ", using, tree)
+        joined.set("expressions", [each.copy() for each in tree.expressions])
         session.bind_change(joined, table, parameters, types)  # for names that could be either's
-        tree.set("where", exp.Exists(this=_reading("SELECT 1 FROM ", using, tree)))
+        if changed is None:
+            tree.set("where", exp.Exists(this=_reading("SELECT 1 FROM ", using, tree)))
+        else:
+            _take_from(tree, using, len(columns))
     return session.bind_change(tree, table, parameters, types)
+
+
+def _take_from(tree: exp.Expr, using: QueryText, kept: int) -> None:
+    """The values behind the first `kept` from one row of `using`: LATERAL (SELECT values FROM `using` … LIMIT 1).
+
+    Constants stay outside, where they take the type of their column.
+    """
+    row = _reading("SELECT 1 FROM ", using, tree)
+    name = exp.Identifier(this="?met", quoted=True)  # ? is in no other name
+    outputs, taken = list(tree.expressions), []
+    for i, value in enumerate(outputs[kept:], start=kept):
+        if value.find(exp.Column, exp.Query) is not None:
+            column = exp.Identifier(this=f"value{i}", quoted=True)
+            taken.append(exp.Alias(this=value, alias=column))
+            outputs[i] = exp.Column(this=column.copy(), table=name.copy())
+    if taken:
+        row.set("expressions", taken)
+    row.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+    met = exp.Subquery(this=row, lateral=True, alias=exp.TableAlias(this=name))
+    tree.set("expressions", outputs)
+    tree.set("where", None)
+    tree.args["from_"].set("expressions", [*tree.args["from_"].expressions, met])
 
 
 def is_query(value: QueryText) -> bool:

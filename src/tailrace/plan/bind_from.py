@@ -377,10 +377,11 @@ def _only(fields: Sequence[Field], name: str, join: exp.Join) -> Field:
 
 
 def _distinct_names(left: Sequence[Field], right: Sequence[Field], join: exp.Join | None) -> None:
-    """Two relations of one name cannot be told apart."""
-    both = {f.relation for f in left if f.relation} & {f.relation for f in right if f.relation}
+    """Two relations of one name cannot be told apart, unless by their schemas."""
+    lefts, rights = ({f.relation for f in side if f.relation} for side in (left, right))
+    both = [b for a in lefts for b in rights if a[-1] == b[-1] and (a == b or 1 in (len(a), len(b)))]
     if both:
-        name = next(iter(both))[-1]
+        name = both[0][-1]
         position = position_of(join.expression) if join is not None else None
         raise DuplicateObject(
             f'table name "{name}" specified more than once', sqlstate="42712", position=position

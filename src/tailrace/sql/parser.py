@@ -293,7 +293,7 @@ class Parser:
                 if not expected and (token.text in _ENDING or (commas and token.text == ",")):
                     break
                 self._follow(token, expected)
-            elif until and not expected and last is not None and any(self.at(*words) for words in until):
+            elif not expected and last is not None and self._ends(until, last):
                 break
             last = self.advance()
         if expected:
@@ -301,6 +301,10 @@ class Parser:
         if last is None:
             raise self.expected(what)
         return QueryText(self._text[first.start - self._offset : last.end - self._offset], first.start)
+
+    def _ends(self, until: Sequence[Words], last: Token) -> bool:
+        """Whether one of the words comes next; the FROM of IS DISTINCT FROM does not count."""
+        return any(self.at(*words) for words in until) and not (last.word == "DISTINCT" and self.at("FROM"))
 
     def _follow(self, token: Token, expected: list[str]) -> None:
         if token.text in _PAIRS:

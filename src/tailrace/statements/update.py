@@ -1,4 +1,6 @@
-"""UPDATE table [[AS] alias] SET {column = expression | (column,…) = {[ROW] (expression,…) | (query)}},… [WHERE …]."""
+"""UPDATE table [[AS] alias] SET {column = expression | (column,…) = {[ROW] (expression,…) | (query)}},…
+[FROM relation,…] [WHERE condition].
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,8 @@ from tailrace.statements.insert import refuse_returning
 from tailrace.types.core import Schema, SqlType
 
 STARTS = (("UPDATE",),)
+_ENDS = (("FROM",), ("WHERE",), ("RETURNING",))
+"""What can come behind the last value."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,9 +33,12 @@ class Assignment:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Update:
+    """`using` is the text of the items of FROM."""
+
     table: Name
     assignments: tuple[Assignment, ...]
     alias: str | None = None
+    using: QueryText | None = None
     where: QueryText | None = None
 
 
@@ -43,9 +50,10 @@ def parse(p: Parser) -> Update:
         alias = p.identifier("alias")
     p.expect("SET")
     assignments = tuple(each for several in p.several(lambda: _assignments(p)) for each in several)
+    using = p.clause(("WHERE",), ("RETURNING",)) if p.accept("FROM") else None
     where = p.clause(("RETURNING",), what="condition") if p.accept("WHERE") else None
     refuse_returning(p)
-    return Update(table=table, assignments=assignments, alias=alias, where=where)
+    return Update(table=table, assignments=assignments, alias=alias, using=using, where=where)
 
 
 def _assignments(p: Parser) -> Sequence[Assignment]:
@@ -55,7 +63,7 @@ def _assignments(p: Parser) -> Sequence[Assignment]:
         return _of_row(p, columns)
     position, column = _column(p)
     p.expect("=")
-    return [Assignment(column=column, value=p.expression(("WHERE",)), position=position)]
+    return [Assignment(column=column, value=p.expression(*_ENDS), position=position)]
 
 
 def _column(p: Parser) -> tuple[int, str]:
@@ -87,7 +95,7 @@ def _query(p: Parser) -> QueryText | None:
     if not ahead or p.peek(ahead).word not in ("SELECT", "WITH", "VALUES", "TABLE"):
         return None
     mark = p.mark
-    text = p.expression(("WHERE",))
+    text = p.expression(*_ENDS)
     if dml.is_query(text):
         return text
     p.rewind(mark)

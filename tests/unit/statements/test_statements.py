@@ -89,6 +89,12 @@ def test_update_splits_at_commas_outside_parentheses() -> None:
     assert update.where == QueryText("c")
 
 
+def test_update_takes_values_from_other_relations() -> None:
+    update = parse("UPDATE t SET a = u.x, b = c IS DISTINCT FROM d FROM u, w AS v WHERE t.k = u.k")
+    assert [each.value.text for each in update.assignments] == ["u.x", "c IS DISTINCT FROM d"]
+    assert (update.using, update.where) == (QueryText("u, w AS v"), QueryText("t.k = u.k"))
+
+
 def test_update_of_several_columns_at_once() -> None:
     text = "(a, b) = ROW (1, f(2, 3)), (c, d) = ((SELECT 4), DEFAULT), (e, f) = (SELECT 5, 6)"
     update = parse(f"UPDATE t SET {text} WHERE g")

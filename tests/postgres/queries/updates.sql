@@ -1,0 +1,23 @@
+-- UPDATE of several columns at once, and from other relations
+CREATE TABLE up_o (id int, customer int, amount int DEFAULT 7);
+CREATE TABLE up_c (id int, name text);
+INSERT INTO up_c VALUES (1, 'ann'), (2, 'bob'), (3, 'eve'), (4, NULL);
+INSERT INTO up_o VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5), (4, NULL, 7), (4, NULL, 7), (5, 9, NULL);
+CREATE MATERIALIZED VIEW up_all AS SELECT * FROM up_o;
+UPDATE up_o AS o SET (amount, customer) = ROW (DEFAULT, amount + 1), id = 6 WHERE o.id = 5;
+UPDATE up_o SET (customer, amount) = (SELECT c.id, length(name) FROM up_c c WHERE c.id = up_o.id + 1) WHERE id < 4;
+UPDATE up_o SET (customer, amount) = ((SELECT 1), 7), id = 8 WHERE id = 3;
+UPDATE up_o SET amount = length(name) + 1, customer = '3' FROM up_c c WHERE c.id = up_o.customer AND name IS NOT NULL;
+UPDATE up_o o SET (amount, customer) = (k.n, c.id) FROM up_c c JOIN (VALUES (1, 5), (4, 6)) k(id, n) ON k.id = c.id WHERE c.id = o.id;
+UPDATE up_o SET amount = CASE WHEN amount IS DISTINCT FROM 5 THEN 8 END FROM up_c WHERE up_c.id = 1 OR up_c.id = 3;
+UPDATE up_o SET (customer, amount) = (SELECT id, id FROM up_c);
+UPDATE up_o SET (customer, amount) = (SELECT 1);
+UPDATE up_o SET (customer, amount) = (1, 2, 3);
+UPDATE up_o SET (customer, amount) = (SELECT 1, 'x');
+UPDATE up_o SET (customer, amount) = (1, 'x');
+UPDATE up_o SET (customer) = (1);
+UPDATE up_o SET (customer, customer) = (1, 2);
+UPDATE up_o SET (customer, nosuch) = (1, 2);
+UPDATE up_o SET amount = 1 FROM up_c WHERE id = 1;
+UPDATE up_o SET amount = 1 FROM up_o WHERE true;
+UPDATE up_o SET amount = count(*) FROM up_c;
