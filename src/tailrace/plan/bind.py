@@ -26,7 +26,7 @@ from tailrace.plan.parse import parse_expression, parse_query
 from tailrace.plan.rewrite import rewrite
 from tailrace.plan.scope import Scope, fields_of
 from tailrace.plan.substitute import substitute
-from tailrace.plan.walk import expressions, nodes, subexpressions
+from tailrace.plan.walk import expressions, nodes, scans, subexpressions
 from tailrace.types.core import Schema, SqlType
 
 __all__ = [
@@ -83,6 +83,8 @@ def bind_query(
     context = Context(names, list(parameters), targets=tuple(targets))
     body = bind_body(tree, context, Place({}, None))
     node = rewrite(_with_canonical_json(body.node))
+    if not body.visible and scans(node):
+        raise NotSupported("a result without columns not yet supported", hint="Say SELECT 1 FROM …")
     return BoundQuery(
         node=node,
         visible=body.visible,

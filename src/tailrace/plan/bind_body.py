@@ -11,7 +11,7 @@ from tailrace.errors import InvalidOption, NotSupported, SqlError, SyntaxFailure
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.bind_recursion import bind_recursive, is_recursive
 from tailrace.plan.build import call, canonical, conjunction
-from tailrace.plan.coercion import common_type
+from tailrace.plan.coercion import merged_type
 from tailrace.plan.context import Context, Place, refs
 from tailrace.plan.expressions import Expression, Literal, Order, WindowCall
 from tailrace.plan.nodes import (
@@ -147,7 +147,7 @@ def _matched(
     """Both sides with the same types."""
     types: list[SqlType] = []
     for left, right in zip(sides[0].schema, sides[1].schema, strict=True):
-        type = common_type((left.type, right.type)) or _open_type(sides, len(types))
+        type = merged_type((left.type, right.type)) or _open_type(sides, len(types))
         if type is None:
             raise TypeMismatch(
                 f"{word} types {left.type} and {right.type} cannot be matched", position=position_of(query)
@@ -193,9 +193,9 @@ def _ordered(node: Node, query: exp.Expr, context: Context, place: Place) -> Bod
 
 def ordinal(node: exp.Expr, width: int, clause: str) -> int | None:
     """`ORDER BY 2`: the place of a column, counted from 0."""
-    if not (isinstance(node, exp.Literal) and not node.is_string):
+    if not isinstance(node, exp.Literal | exp.Null | exp.Boolean):
         return None
-    if not node.this.isdigit():
+    if not isinstance(node, exp.Literal) or node.is_string or not node.this.isdigit():
         raise SyntaxFailure(f"non-integer constant in {clause}", position=position_of(node))
     if not 1 <= int(node.this) <= width:
         raise InvalidOption(

@@ -19,6 +19,7 @@ from tailrace.plan.expressions import (
     AggregateCall,
     Call,
     Case,
+    Cast,
     Expression,
     Literal,
     Order,
@@ -36,7 +37,8 @@ from tailrace.plan.functions.aggregates import (
 from tailrace.plan.functions.catalog import SESSION
 from tailrace.plan.functions.conditional import COALESCE
 from tailrace.plan.functions.entry import substituted
-from tailrace.plan.functions.nested import MAP
+from tailrace.plan.functions.json import CANONICAL
+from tailrace.plan.functions.nested import FLATTEN, MAP
 from tailrace.plan.functions.registry import candidates, names
 from tailrace.plan.functions.regression import FORMULAS
 from tailrace.plan.functions.resolve import resolve
@@ -325,6 +327,11 @@ class Calls(Binder):
         order = within or node.args.get("order")
         condition = node.args.get("filter")
         distinct = bool(node.args.get("distinct"))
+        order_by = () if order is None else tuple(inner.order(part) for part in order.expressions)
+        if distinct and not {_bare(each.by) for each in order_by} <= {_bare(each) for each in arguments}:
+            raise SyntaxFailure(
+                "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list", sqlstate="42P10"
+            )
         return AggregateCall(
             function=entry.id,
             arguments=tuple(self._aggregated(a, t) for a, t in zip(arguments, targets, strict=True)),
@@ -332,7 +339,7 @@ class Calls(Binder):
             nullable=entry.nullable,
             distinct=distinct and node.name not in ("min", "max", "bool_and", "bool_or", "every"),
             filter=None if condition is None else inner.bind_as(condition, BOOLEAN, "FILTER"),
-            order_by=() if order is None else tuple(inner.order(part) for part in order.expressions),
+            order_by=order_by,
         )
 
     def _aggregated(self, argument: Expression, target: SqlType) -> Expression:
@@ -357,6 +364,8 @@ class Calls(Binder):
         window = named_window(node, self.collected.named_windows)
         function = node.this
         arguments = [self.bind(argument) for argument in function.expressions]
+        if function.name == "ntile" and arguments:
+            _check_tiles(arguments[0])
         if function.args.get("distinct"):
             raise NotSupported("DISTINCT is not implemented for window functions")
         if function.args.get("filter") is not None:
@@ -412,6 +421,8 @@ class Calls(Binder):
     def set_call(self, name: str, arguments: list[Expression]) -> SetCall:
         if name == "unnest" and len(arguments) > 1:
             return SetCall.together([self.set_call(name, [argument]) for argument in arguments])
+        if name == "unnest" and arguments and isinstance(arguments[0].type, ArrayOf):
+            arguments = [self._flat(arguments[0])]
         entries = table_candidates(name)
         found = resolve([_AsOverload(entry) for entry in entries], [a.type for a in arguments])
         if found is None:
@@ -421,6 +432,13 @@ class Calls(Binder):
         variable = _element(targets)
         columns = tuple((n, substituted(t, variable) if variable else t) for n, t in overload.entry.columns)
         return SetCall(overload.entry.id, tuple(arguments), columns)
+
+
+    def _flat(self, array: Expression) -> Expression:
+        """All elements of an array of several dimensions as those of one."""
+        while isinstance(array.type, ArrayOf) and isinstance(array.type.element, ArrayOf):
+            array = call(FLATTEN, (array,), array.type.element)
+        return array
 
 
 class _AsOverload:
@@ -438,6 +456,21 @@ def _element(targets: tuple[SqlType, ...]) -> SqlType | None:
             case ArrayOf(element=element) | ListOf(element=element) | MapOf(value=element):
                 return element
     return None
+
+
+def _check_tiles(count: Expression) -> None:
+    """Spark wants to know the number of groups beforehand."""
+    if not isinstance(count, Literal):
+        raise NotSupported("ntile of a number that is not a constant not yet supported")
+    if count.text is not None and count.text.lstrip("-").isdigit() and int(count.text) <= 0:
+        raise DataError("argument of ntile must be greater than zero", sqlstate="22014")
+
+
+def _bare(value: Expression) -> Expression:
+    """The value whatever type it is taken in."""
+    while isinstance(value, Cast) or (isinstance(value, Call) and value.function == CANONICAL):
+        value = value.input if isinstance(value, Cast) else value.arguments[0]
+    return value
 
 
 def _extreme(name: str, result: SqlType) -> SqlType:

@@ -12,7 +12,7 @@ from tailrace.plan.bind_calls import Calls
 from tailrace.plan.bind_operators import Operators
 from tailrace.plan.bind_subqueries import Subqueries
 from tailrace.plan.build import call, conjunction, negation
-from tailrace.plan.coercion import INTEGERS, can_cast, common_type, family
+from tailrace.plan.coercion import INTEGERS, can_cast, family, merged_type
 from tailrace.plan.expressions import Case, Expression, Literal
 from tailrace.plan.functions.catalog import OID_ALIASES
 from tailrace.plan.functions.nested import FIELD, ROW
@@ -194,15 +194,15 @@ class ExpressionBinder(Operators, Calls, Subqueries):
                 conditions.append(self.operation("=", [self.bind(node.this), self.bind(branch.this)]))
         default = node.args.get("default")
         values = [self.bind(branch.args["true"]) for branch in node.args["ifs"]]
-        values.append(self.bind(default) if default is not None else Literal(text=None, type=UNKNOWN))
-        *results, otherwise = self.unified(values, "CASE")
+        last = self.bind(default) if default is not None else Literal(text=None, type=UNKNOWN)
+        otherwise, *results = self.unified([last, *values], "CASE")
         return Case(
             branches=tuple(zip(conditions, results, strict=True)), otherwise=otherwise, type=otherwise.type
         )
 
     def unified(self, values: list[Expression], what: str) -> list[Expression]:
         """The values in their common type."""
-        type = common_type(v.type for v in values)
+        type = merged_type([v.type for v in values])
         if type is None:
             names = " and ".join(dict.fromkeys(str(v.type) for v in values if v.type != UNKNOWN))
             raise TypeMismatch(f"{what} types {names} cannot be matched")
@@ -229,6 +229,9 @@ class ExpressionBinder(Operators, Calls, Subqueries):
     def bracket(self, node: exp.Bracket) -> Expression:
         value, (index,) = self.bind(node.this), node.expressions
         if isinstance(index, exp.Slice):
+            inner = node.this.expressions if isinstance(node.this, exp.Bracket) else ()
+            if any(isinstance(each, exp.Slice) for each in inner):
+                raise NotSupported("slices of several dimensions not yet supported")
             low = self.bind(index.this) if index.this else number("1")
             high = self.bind(index.expression) if index.expression else number(str(2**31 - 1))
             return self.function("slice", [value, low, high])

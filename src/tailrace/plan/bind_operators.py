@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from tailrace.errors import NotSupported, SyntaxFailure, TypeMismatch, UnknownFunction
+from tailrace.errors import DataError, NotSupported, SyntaxFailure, TypeMismatch, UnknownFunction
 from tailrace.plan.bind_contract import Binder
 from tailrace.plan.build import call, canonical, conjunction, disjunction, is_null, negation
 from tailrace.plan.coercion import INTEGERS, common_type, family
@@ -224,6 +224,10 @@ class Operators(Binder):
         """The pattern with a backslash for its escape character."""
         if not (isinstance(escape, Literal) and escape.text is not None):
             raise NotSupported("LIKE … ESCAPE with a character that is not a constant not yet supported")
+        if len(escape.text) > 1:
+            raise DataError(
+                "invalid escape string", hint="Escape string must be empty or one character.", sqlstate="22025"
+            )
         if escape.text == "\\":
             return pattern
         if not (isinstance(pattern, Literal) and pattern.text is not None):
@@ -244,11 +248,17 @@ class Operators(Binder):
         """Of two spans, each from a start to an end or of a length, the later one begins within the other."""
         spans = [self._span(side) for side in (node.this, node.expression)]
         (start, end), (other_start, other_end) = spans
+
+        def before(one: Expression, another: Expression, end: Expression) -> Expression:
+            return disjunction((self.operation("<", [one, end]), self.operation("<", [another, end])))
+
         branches = (
-            (self.operation(">", [start, other_start]), self.operation("<", [start, other_end])),
-            (self.operation("<", [start, other_start]), self.operation("<", [other_start, end])),
+            (self.operation(">", [start, other_start]), before(start, end, other_end)),
+            (self.operation("<", [start, other_start]), before(other_start, other_end, end)),
         )
-        return Case(branches=branches, otherwise=self.operation("=", [start, other_start]), type=BOOLEAN)
+        both = disjunction((self.operation("<>", [end, other_end]), self.operation("=", [end, other_end])))
+        together = conjunction((self.operation("=", [start, other_start]), both))
+        return Case(branches=branches, otherwise=together, type=BOOLEAN)
 
     def _span(self, node: exp.Expr) -> tuple[Expression, Expression]:
         if not (isinstance(node, exp.Tuple) and len(node.expressions) == 2):
@@ -257,7 +267,10 @@ class Operators(Binder):
         if end.type == INTERVAL:
             end = self.operation("+", [start, end])
         low, high = self.unified([start, end], "OVERLAPS")
-        return call("least", (low, high), low.type), call("greatest", (low, high), low.type)
+        last = call("greatest", (low, high), low.type)
+        is_open = disjunction((is_null(low), is_null(high)))  # what is known is the start then
+        end = Case(branches=((is_open, Literal(text=None, type=low.type)),), otherwise=last, type=low.type)
+        return call("least", (low, high), low.type), end
 
     def quantified(self, node: exp.Any | exp.All) -> Expression:
         """`x = ANY (…)`, `x <> ALL (…)`: of a subquery or of an array's elements."""

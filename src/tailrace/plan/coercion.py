@@ -6,7 +6,7 @@ A constant of unknown type and a parameter have no type of their own: they take 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal as OneOf
 
 from tailrace.errors import TypeMismatch
@@ -169,6 +169,13 @@ def common_type(types: Iterable[SqlType]) -> SqlType | None:
         else:
             result = family(result)
     return TEXT if result == UNKNOWN else result
+
+
+def merged_type(types: Sequence[SqlType]) -> SqlType | None:
+    """The type of what comes of several values: their common one.  Of varchar and text it is the first one's."""
+    found = common_type(types)
+    first = next((type for type in types if type != UNKNOWN), UNKNOWN)
+    return Varchar() if found == TEXT and isinstance(first, Varchar) else found
 
 
 def cast(expression: Expression, target: SqlType) -> Expression:

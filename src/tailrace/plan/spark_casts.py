@@ -103,7 +103,7 @@ def _from_text(value: str, target: SqlType) -> str:
         case t if t == BYTEA:
             return f"tailrace_decode({value}, 'bytea')"
         case t if t == UUID:
-            pattern = "'^\\\\s*([{]?)[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}[}]?\\\\s*$'"
+            pattern = "'^\\\\s*[{]?[0-9a-fA-F]{4}(-?[0-9a-fA-F]{4}){7}[}]?\\\\s*$'"
             plain = f"regexp_replace(lower({value}), '[^0-9a-f]', '')"
             shaped = (
                 f"regexp_replace({plain}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"

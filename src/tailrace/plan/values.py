@@ -151,6 +151,10 @@ def _rounded(value: Decimal, scale: int) -> Decimal:
     return Decimal((sign if number else 0, tuple(map(int, str(number))), -scale))
 
 
+_MOST_REAL = 3.4028235677973366e38
+"""Halfway from the greatest real to what would be the next: no real is as near to this or more."""
+
+
 def _float(name: str) -> Callable[[str], float]:
     def read(text: str) -> float:
         word = text.strip()
@@ -159,7 +163,7 @@ def _float(name: str) -> Callable[[str], float]:
         ):
             raise invalid(name, text)
         value = float(word)
-        if value in (float("inf"), float("-inf")) and "inf" not in word.lower():
+        if abs(value) >= (_MOST_REAL if name == "real" else float("inf")) and "inf" not in word.lower():
             raise DataError(f'"{text}" is out of range for type {name}', sqlstate="22003")
         return value
 

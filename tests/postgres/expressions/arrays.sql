@@ -83,3 +83,4 @@ array_cat(NULL, array[1])
 string_to_array('1,2', ',')::int[]
 generate_subscripts(array[5, 6], 1)
 (array['x', 'y'])[i] FROM (VALUES (1), (2), (3)) v(i)
+unnest(array[[1, 2], [3, 4]])

@@ -252,3 +252,17 @@ row(1, NULL, 'a b')::text
 1234567.8::real::numeric
 (-1e-7)::float8::numeric
 round((1 / 3::float8)::numeric, 2)
+date('2024-01-05 10:00'::text)
+date(1)
+int4(5.5)
+int4('7')
+int8(5)
+float8(1)
+text(1)
+text(true)
+bool('t')
+bool(1)
+'1e40'::real
+'3.4028235e38'::real
+sum(x) FROM (VALUES (9223372036854775807), (1)) v(x)
+('a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11' || left(only_column::text, 0))::uuid

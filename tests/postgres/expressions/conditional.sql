@@ -121,3 +121,11 @@ pg_typeof(array[1])::text
 pg_typeof(NULL)::text
 pg_typeof('2024-01-01'::date + 1)::text
 pg_typeof('2024-01-01'::date - '2023-01-01'::date)::text
+(1, 2) = (select 1, 2)
+(1, 2) < (select 1, 3)
+(1, 2) = (select 1, 2 where false)
+(1, 2) = (select 1)
+(1, 2) = (select 1, 2, 3)
+row(1, 2) IS DISTINCT FROM row(1, NULL)
+(1, NULL) IS NOT DISTINCT FROM (1, NULL)
+(1, 2) IS DISTINCT FROM (1, 2, 3)

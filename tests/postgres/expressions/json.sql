@@ -160,3 +160,20 @@ json_typeof('[1]'::json)
 json_array_length('[1, 2]'::json)
 json_extract_path_text('{"a": {"b": 1}}'::json, 'a', 'b')
 array_to_json(array[1, 2])::text
+'{"k": 1}'::jsonb -> 'k' -> 0
+'{"k": 1}'::jsonb -> 'k' -> 1
+'{"k": 1}'::jsonb -> 'k' -> -1
+'{"k": "x"}'::jsonb -> 'k' ->> 0
+'{"k": "x"}'::jsonb -> 'k' -> 'y'
+'{"a":[1]}'::jsonb -> 'a' -> '0'
+'{"a":[1]}'::jsonb -> 'a' ->> '0'
+'{"a":{"0":5}}'::jsonb -> 'a' -> 0
+'{"a":{"0":5}}'::jsonb -> 'a' ->> '0'
+'{"a":[[1,2],"x"]}'::jsonb -> 'a' -> 0 ->> 1
+'{"a":[[1,2],"x"]}'::jsonb -> 'a' -> 5 ->> 0
+'{"[0]":{"a":7}}'::jsonb -> '[0]' -> 'a'
+'{"a":{"[0]":7}}'::jsonb -> 'a' ->> '[0]'
+jsonb_object_keys('[1]')
+jsonb_object_agg(k, v) FROM (VALUES (NULL, 1)) v(k, v)
+* FROM jsonb_each('[1]')
+* FROM jsonb_each_text('1')

@@ -161,3 +161,13 @@ reverse('äb')
 lower('ÄÖ') = lower('ÄÖ')
 regexp_count('abcabc', 'b')
 casefold('ABC')
+upper('straße' COLLATE pg_c_utf8)
+lower('ΑΣ İI' COLLATE pg_c_utf8)
+upper('ŉ ǆ é ﬁ' COLLATE pg_c_utf8)
+initcap('ǆo straße ΑΣ' COLLATE pg_c_utf8)
+'abc' LIKE 'a%' ESCAPE 'ab'
+normalize('é', NFD) = 'é'
+length(normalize('é', NFD))
+pg_typeof(case when true then 'a'::varchar else 'b'::text end)::text
+pg_typeof(case when true then 'a'::text else 'b'::varchar end)::text
+pg_typeof(coalesce('a'::varchar, 'b'::text))::text

@@ -59,3 +59,8 @@ SELECT k, percentile_disc(0.25) WITHIN GROUP (ORDER BY s DESC), percentile_cont(
 SELECT percentile_cont(array[0.25, NULL, 0.9]) WITHIN GROUP (ORDER BY i), percentile_disc(array[0.0, 0.5, 1]) WITHIN GROUP (ORDER BY s) FROM ag;
 SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY i) FROM ag;
 SELECT percentile_cont(0.5) FROM ag;
+SELECT max(x), min(x), any_value(x) FROM (VALUES ('a'::varchar(3)), ('a')) v(x);
+SELECT max(x) OVER () FROM (VALUES ('a'::varchar)) v(x);
+SELECT string_agg(DISTINCT x, ',' ORDER BY y) FROM (VALUES ('a', 1)) v(x, y);
+SELECT string_agg(DISTINCT x, ',' ORDER BY x DESC) FROM (VALUES ('a'::varchar), ('b')) v(x);
+SELECT x, count(*) FROM (VALUES (1), (2)) v(x) GROUP BY DISTINCT ROLLUP (x), ROLLUP (x);

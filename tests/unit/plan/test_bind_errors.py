@@ -67,7 +67,7 @@ ERRORS = [
     (
         "select case when true then 1 else s end from t",
         "42804",
-        "CASE types integer and text cannot be matched",
+        "CASE types text and integer cannot be matched",
         8,
     ),
     ("select 'x'::int", "22P02", 'invalid input syntax for type integer: "x"', 11),

@@ -146,7 +146,7 @@ def _json_array(call: AggregateCall | WindowCall, group: Group) -> str:
 def _json_object(call: AggregateCall | WindowCall, group: Group) -> str:
     """Of equal keys the last value wins, as in any JSON text."""
     rows = group.sorted(group.arguments)
-    null = raising("22004", "field name must not be null")
+    null = raising("22023", "field name must not be null")
     key = f"tailrace_json_string(CAST(coalesce(r.v0, {null}) AS binary))"
     entries = f"transform({rows}, r -> concat({key}, ':', coalesce(r.v1, 'null')))"
     document = f"concat('{{', array_join({entries}, ','), '}}')"

@@ -8,7 +8,7 @@ from tailrace.plan.raising import raising
 from tailrace.plan.spark_text import text_form
 from tailrace.types.core import BOOLEAN, VECTORS, ArrayOf, Record, SqlType, VectorOf
 
-ARRAY, LIST, MAP, ROW, FIELD = "array[]", "list[]", "map[]", "row", "field"
+ARRAY, LIST, MAP, ROW, FIELD, FLATTEN = "array[]", "list[]", "map[]", "row", "field", "flatten array"
 
 
 def _row(call: Call, render: Render) -> str:
@@ -193,6 +193,7 @@ FUNCTIONS = (
     function("array_reverse(T[]) -> T[]", "reverse({0})"),
     function("array_sort(T[]) -> T[]", "array_sort({0})"),
     function("trim_array(T[], integer) -> T[]", _shortened),
+    function(f"{FLATTEN}(T) -> T", "flatten({0})"),
     function("list_append(T list, T) -> T list", "array_append({0}, {1})"),
     function("list_cat(T list, T list) -> T list", "concat({0}, {1})"),
     # NULL equals nothing, itself included.

@@ -133,6 +133,7 @@ FUNCTIONS = (
     function("quote_nullable(text) -> text", "coalesce(tailrace_quote_literal({0}), 'NULL')", nulls="never"),
     function("quote_ident(text) -> text", "tailrace_quote_identifier({0})"),
     function("normalize(text) -> text", "tailrace_normalized({0}, 'NFC')"),
+    function("normalize(text, text) -> text", "tailrace_normalized({0}, {1})"),
     function("output(boolean) -> text", "CASE WHEN {0} THEN 't' WHEN NOT {0} THEN 'f' END", id=OUTPUT_BOOLEAN),
     function("format(text, text...) -> text", _formatted, nulls="always"),
 )

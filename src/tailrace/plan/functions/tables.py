@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tailrace.plan.functions import json_path
 from tailrace.plan.functions.decimals import Operand, as_numeric, product, total
 from tailrace.plan.functions.entry import parse_signature
+from tailrace.plan.functions.times import micros, plus_interval
 from tailrace.plan.nodes import FlatMap
 from tailrace.plan.raising import raising
 from tailrace.types.core import INTEGER, SMALLINT, VECTORS, ArrayOf, Column, Record, SqlType
@@ -80,13 +81,38 @@ def _numeric_series() -> tuple[TableFunction, ...]:
     )
 
 
+_SIGN = "sign(({2}.months * 30L + {2}.days) * 86400000000D + {2}.micros)"
 _STEP = "(INTERVAL '1' DAY * {2}.days + INTERVAL '0.000001' SECOND * {2}.micros)"
-_STEPS = (
-    "CASE WHEN {2}.months <> 0 THEN sequence({0}, {1}, INTERVAL '1' MONTH * {2}.months)"
-    f" WHEN {{0}} <= {{1}} THEN sequence({{0}}, {{1}}, {_STEP}) END"
-)
+_MONTH = "28L * 86400000000L"  # no month is shorter
+_MIXED = raising("0A000", "a step of months and of days or times in opposite directions not yet supported")
+
+
+def _steps_of_time() -> str:
+    """Each is a step from the last one, so that from the 31st there is a way to the 28th and none back."""
+    count = f"abs({micros('{1}')} - {micros('{0}')}) div (abs({{2}}.months) * {_MONTH}) + 1L"
+    following = plus_interval("element_at(made, -1)", "{2}", "+")
+    walked = f"aggregate(sequence(1L, {count}), array({{0}}), (made, i) -> array_append(made, {following}))"
+    inside = f"filter({walked}, e -> CASE WHEN {_SIGN} > 0 THEN e <= {{1}} ELSE e >= {{1}} END)"
+    mixed = "{2}.months * (sign({2}.days) + sign({2}.micros)) < 0 OR {2}.days * sign({2}.micros) < 0"
+    return (
+        f"CASE WHEN {_SIGN} = 0 THEN {_NO_STEP}"
+        f" WHEN ({_SIGN} > 0 AND {{0}} > {{1}}) OR ({_SIGN} < 0 AND {{0}} < {{1}}) THEN NULL"
+        f" WHEN {{2}}.months = 0 THEN sequence({{0}}, {{1}}, {_STEP})"
+        f" WHEN {mixed} THEN {_MIXED} ELSE {inside} END"
+    )
+
+
+_STEPS = _steps_of_time()
 _ARRAY = "CASE WHEN tailrace_jsonb_length({{0}}) >= 0 THEN {} END"  # anything else is an error
 _ELEMENTS = _ARRAY.format("transform(from_json({0}, 'array<variant>'), e -> to_json(e))")
+
+
+def _of_object(spark: str, wrong: str) -> str:
+    """`spark` of a document that is an object; of any other it is an error."""
+    error = raising("22023", f"cannot call {wrong}")
+    return f"CASE WHEN left(ltrim({{0}}), 1) = '{{{{' THEN {spark} WHEN {{0}} IS NOT NULL THEN {error} END"
+
+
 _ENTRY = "struct(e.key AS key, to_json(e.value) AS value)"
 _ENTRIES = f"transform(map_entries(from_json({{0}}, 'map<string,variant>')), e -> {_ENTRY})"
 _TEXT_ENTRIES = "map_entries(from_json({0}, 'map<string,string>'))"
@@ -161,9 +187,19 @@ TABLES = (
         _table(f"jsonb_path_query({types}) -> jsonb", f"tailrace_jsonb_path_query({given})")
         for types, given in json_path.ARGUMENTS
     ),
-    _table("jsonb_object_keys(jsonb) -> text", "json_object_keys({0})"),
-    _table("jsonb_each(jsonb) -> text", _ENTRIES, key="text", value="jsonb"),
-    _table("jsonb_each_text(jsonb) -> text", _TEXT_ENTRIES, key="text", value="text"),
+    _table(
+        "jsonb_object_keys(jsonb) -> text",
+        _of_object("json_object_keys({0})", "jsonb_object_keys on an array or a scalar"),
+    ),
+    _table(
+        "jsonb_each(jsonb) -> text", _of_object(_ENTRIES, "jsonb_each on a non-object"), key="text", value="jsonb"
+    ),
+    _table(
+        "jsonb_each_text(jsonb) -> text",
+        _of_object(_TEXT_ENTRIES, "jsonb_each_text on a non-object"),
+        key="text",
+        value="text",
+    ),
     _table("regexp_split_to_table(text, text) -> text", "tailrace_regex_split({0}, {1}, '')"),
     _table("regexp_matches(text, text) -> text[]", "tailrace_regex_all({0}, {1}, '')"),
     _table("regexp_matches(text, text, text) -> text[]", "tailrace_regex_all({0}, {1}, {2})"),

@@ -10,6 +10,8 @@ from tailrace.errors import DataError
 from tailrace.plan.local.casts import in_range
 from tailrace.plan.local.contract import NotLocal, Rows
 from tailrace.plan.value_json import print_json, read_json
+from tailrace.plan.values import parse_value
+from tailrace.types.core import NUMERIC
 
 
 def _present(rows: Rows) -> list[Any]:
@@ -38,7 +40,7 @@ def _single(rows: Rows) -> Any:
 
 
 def _numeric_sum(values: list[int]) -> Decimal:
-    return Decimal(sum(values)).quantize(Decimal(1).scaleb(-18))
+    return parse_value(str(sum(values)), NUMERIC)  # type: ignore[no-any-return]
 
 
 def _json_array(rows: Rows) -> str | None:

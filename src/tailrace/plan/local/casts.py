@@ -68,7 +68,7 @@ def _between_numbers(source: SqlType, target: SqlType) -> Any:
         assert isinstance(target, Scalar)
         return lambda value: in_range(value, target.name)
     if source in INTEGERS and target == NUMERIC:
-        return lambda value: Decimal(value).scaleb(0).quantize(Decimal(1).scaleb(-18))
+        return lambda value: parse_value(str(value), NUMERIC)
     if source in INTEGERS and target == DOUBLE:
         return float
     if source in INTEGERS and target == BOOLEAN:

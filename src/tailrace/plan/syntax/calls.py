@@ -225,6 +225,16 @@ def _make_interval(cursor: Cursor) -> exp.Expr | None:
     return exp.Anonymous(this="make_interval", expressions=values)
 
 
+def _normalize(cursor: Cursor) -> exp.Expr | None:
+    """`normalize(text, NFD)`: the form is a word."""
+    arguments = [parse_expression(cursor)]
+    if cursor.take_operator(","):
+        if not cursor.is_one_of("nfc", "nfd", "nfkc", "nfkd"):
+            cursor.fail("NFC, NFD, NFKC or NFKD")
+        arguments.append(exp.Literal.string(cursor.next().text.upper()))
+    return exp.Anonymous(this="normalize", expressions=arguments)
+
+
 _SPECIAL: dict[str, Callable[[Cursor], exp.Expr | None]] = {
     "extract": _extract,
     "position": _position,
@@ -232,4 +242,5 @@ _SPECIAL: dict[str, Callable[[Cursor], exp.Expr | None]] = {
     "trim": _trim,
     "overlay": _overlay,
     "make_interval": _make_interval,
+    "normalize": _normalize,
 }
