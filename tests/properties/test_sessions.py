@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -116,12 +116,23 @@ def _eager_compaction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "_MAX_SMALL_RUNS", 2)
 
 
+def _at(*events: tuple[int | None, float], leaving: tuple[int, ...] = ()) -> Change:
+    """Rows of these keys, so many seconds after the beginning; and the numbers of rows that go."""
+    return Change("e", tuple((key, 0, _BEGIN + timedelta(seconds=second)) for key, second in events), leaving)
+
+
+GROWN_AND_MET: list[Step] = [_at((0, 0), (0, 9.0004), (1, 2)), _at((0, 3), (0, 6), (None, 5)), "crash", _at((0, 12))]
+COME_APART: list[Step] = [_at((0, 0), (0, 2.5), (0, 5), (0, 5), (1, 5)), _at((1, 8.001), leaving=(1,))]
+
 _HEAVY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
-@settings(derandomize=True, max_examples=2, suppress_health_check=_HEAVY)
+@settings(phases=[Phase.explicit], suppress_health_check=_HEAVY)
+@example(history=GROWN_AND_MET)
+@example(history=COME_APART)
 @given(history=histories(3))
 def test_sessions_are_what_a_walk_finds(spark: SparkSession, history: list[Step]) -> None:
+    """Two histories; more of them all night, below."""
     run(spark, history)
 
 
