@@ -1,13 +1,18 @@
 """The session means the same SQL everywhere."""
 
+import gc
+import importlib
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipimport
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
 import pytest
 from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
@@ -45,6 +50,19 @@ def test_configure_gives_our_settings_to_another_session_only(spark: SparkSessio
 )
 def test_a_small_heap_is_not_collected_beside_the_work(memory: str, given: str, expected: str) -> None:
     assert _collector(memory, given) == expected
+
+
+def test_a_python_task_searches_neither_archives_nor_what_was_imported(spark: SparkSession) -> None:
+    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        read: list[str] = []
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(zipimport, "_read_directory", read.append)
+            importlib.invalidate_caches()  # as Spark does before every task
+        yield pa.record_batch({"read": [len(read)], "frozen": [gc.get_freeze_count()]})
+
+    [found] = spark.range(0, 1, 1, 1).mapInArrow(look, "read long, frozen long").collect()
+    assert found.read == 0
+    assert found.frozen > 100_000
 
 
 def test_a_second_build_shares_the_context(spark: SparkSession) -> None:
