@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyiceberg.io import FileIO, OutputFile
-from pyiceberg.io.pyarrow import ParquetFormatWriter, schema_to_pyarrow
+from pyiceberg.io.pyarrow import ParquetFormatWriter, parquet_path_to_id_mapping, schema_to_pyarrow
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import PartitionKey
 from pyiceberg.table.locations import load_location_provider
@@ -30,6 +31,7 @@ from tailrace.sinks.iceberg_partitions import split
 
 _BUFFERED_BYTES = 64 << 20
 """Of rows that wait in memory for their row group."""
+_SAMPLE, _MOSTLY = 10_000, 0.9
 _TARGET = "write.target-file-size-bytes"
 _TARGET_BYTES = 512 << 20
 OUTCOME = "files binary, failure binary"
@@ -130,6 +132,14 @@ class _Writer:
         self._open = None
 
 
+def _mostly_differs(column: pa.ChunkedArray) -> bool:
+    """Few values repeat: a dictionary of them would only be begun and given up, which takes as long as all the rest."""
+    if pa.types.is_nested(column.type) or not len(column):
+        return False
+    some = column.take(np.arange(0, len(column), -(-len(column) // _SAMPLE)))
+    return len(some.unique()) > _MOSTLY * len(some)
+
+
 class _OpenFile:
     """A data file that is being written."""
 
@@ -144,7 +154,12 @@ class _OpenFile:
 
     def write(self, rows: pa.Table) -> None:
         columns = [self._column(rows, to) for to in self._arrow]
-        self._writer.write(pa.Table.from_arrays(columns, schema=self._arrow))
+        table = pa.Table.from_arrays(columns, schema=self._arrow)
+        if self._writer._writer is None:  # the first rows; those that follow are taken to be like them
+            plain = {column.name for column in self._arrow if _mostly_differs(table.column(column.name))}
+            paths = [path for path in parquet_path_to_id_mapping(self._schema) if path not in plain]
+            self._writer._parquet_writer_kwargs["use_dictionary"] = paths
+        self._writer.write(table)
 
     def _column(self, rows: pa.Table, to: pa.Field) -> pa.ChunkedArray | pa.Array:
         """One that the table has and the rows have not is NULL."""
