@@ -38,6 +38,7 @@ from tailrace.sinks.iceberg_definition import Defences, IcebergSinkDefinition
 from tailrace.sinks.iceberg_partitions import check
 from tailrace.sinks.iceberg_positions import Finder, Found, write_deletes
 from tailrace.sinks.iceberg_write import ICEBERGS, TableFiles
+from tailrace.sinks.kept import Kept
 from tailrace.testing.crash import crash_point
 from tailrace.types.core import Tick
 
@@ -74,6 +75,7 @@ class IcebergSink:
         self._table: Table | None = None
         self._tick: int | None = None
         self._commits = 0
+        self._kept = Kept()
 
     def progress(self) -> Progress:
         """Reads which tick the table's last snapshot of ours holds.  Makes a missing table, and missing columns."""
@@ -204,7 +206,7 @@ class IcebergSink:
         names = self._sink.key_names
         schema = pa.schema([self._sink.arrow_schema.field(name) for name in names])
         sought = pa.Table.from_batches((cast(each, schema, ICEBERGS) for each in keys), schema)
-        return list(Finder(table, names).find(sought))
+        return list(Finder(table, names, self._kept).find(sought))
 
     def _batches(self, text: str, delta: ZSet) -> Iterable[pa.RecordBatch]:
         if delta.rows <= self._small_rows:
@@ -241,7 +243,8 @@ class IcebergSink:
             return
         try:
             with translated(f'compacting table "{self._sink.shown}"', self._sink.connection):
-                iceberg_upkeep.compact(table, self._files(table), iceberg_history.summary(self._sink.id, tick))
+                summary = iceberg_history.summary(self._sink.id, tick)
+                iceberg_upkeep.compact(table, self._files(table), summary, self._kept)
                 iceberg_upkeep.expire(table)
         except TailraceError as error:
             _log.warning("table not compacted table=%s error=%s", self._sink.shown, error.message)

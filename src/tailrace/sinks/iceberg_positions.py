@@ -19,11 +19,14 @@ from pyiceberg import expressions
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, Or
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import _read_deletes
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry, ManifestFile
 from pyiceberg.partitioning import PartitionKey
-from pyiceberg.table import FileScanTask, Table
+from pyiceberg.table import FileScanTask, ManifestGroupPlanner, Table, _min_sequence_number
+from pyiceberg.typedef import KeyDefaultDict
+from pyiceberg.utils.concurrent import ExecutorFactory
 
 from tailrace.sinks.iceberg_write import TableFiles
+from tailrace.sinks.kept import Kept
 
 # pydantic's models: mypy knows their fields, not the way they are called.
 _AtLeast, _AtMost = cast(Any, expressions.GreaterThanOrEqual), cast(Any, expressions.LessThanOrEqual)
@@ -33,6 +36,7 @@ Positions = npt.NDArray[np.int64]
 
 _PATH_ID, _POS_ID = 2147483546, 2147483545  # reserved by the specification
 _FIELD_ID = b"PARQUET:field_id"
+_ENTRY_BYTES = 4096  # about what a file is in memory, with the bounds of its columns
 _DELETES = pa.schema(
     [
         pa.field("file_path", pa.string(), nullable=False, metadata={_FIELD_ID: str(_PATH_ID)}),
@@ -55,26 +59,37 @@ class Found:
         return list(row.values())
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Finder:
-    """Looks at the key columns of the files that may have one of the keys."""
+    """Looks at the key columns of the files that may have one of the keys.
+
+    `kept` may outlive a finder, and the table's snapshots: all of its files are written once and never again.
+    """
 
     table: Table
     names: Sequence[str]
-    _read: dict[str, dict[str, pa.ChunkedArray]] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
 
     def find(self, keys: pa.Table) -> Iterator[Found]:
         """`keys` has the key's columns, in their order, with the table's types."""
         if not len(keys):
             return
-        scan = self.table.scan(row_filter=_range(keys, self.names[0]), selected_fields=tuple(self.names))
-        for task in scan.plan_files():
+        for task in self.plan(_range(keys, self.names[0])):
             there = _is_one_of(self._keys_of(task.file), keys)
             for gone in self._deletes(task):
                 there[gone] = False
             positions = np.flatnonzero(there)
             if len(positions):
                 yield Found(task.file, positions)
+
+    def plan(self, condition: BooleanExpression) -> Iterable[FileScanTask]:
+        """The table's data files that may have rows for which the condition is true, with those that delete there."""
+        snapshot = self.table.current_snapshot()
+        if snapshot is None:
+            return []
+        planner = _Planner(self.table.metadata, self.table.io, condition)
+        planner.kept = self.kept
+        return planner.plan_files(snapshot.manifests(self.table.io))
 
     def deleted(self, task: FileScanTask) -> Positions:
         """What earlier commits have deleted in a file."""
@@ -83,14 +98,51 @@ class Finder:
 
     def _deletes(self, task: FileScanTask) -> Iterator[Positions]:
         for file in task.delete_files:
-            if file.file_path not in self._read:
-                self._read[file.file_path] = _read_deletes(self.table.io, file)
-            if task.file.file_path in self._read[file.file_path]:
-                yield self._read[file.file_path][task.file.file_path].to_numpy()
+            by_path = self._by_path(file)
+            if task.file.file_path in by_path:
+                yield by_path[task.file.file_path]
+
+    def _by_path(self, file: DataFile) -> dict[str, Positions]:
+        """What one file deletes, by the file it deletes from."""
+        return self.kept.get(
+            file.file_path,
+            lambda: {path: rows.to_numpy() for path, rows in _read_deletes(self.table.io, file).items()},
+            lambda by_path: sum(rows.nbytes for rows in by_path.values()),
+        )
 
     def _keys_of(self, file: DataFile) -> pa.Table:
-        ids = [self.table.schema().find_field(name).field_id for name in self.names]
-        return columns_of(self.table.io, file, ids).rename_columns(list(self.names))
+        ids = tuple(self.table.schema().find_field(name).field_id for name in self.names)
+        read = self.kept.get(
+            (file.file_path, ids), lambda: columns_of(self.table.io, file, ids), lambda columns: int(columns.nbytes)
+        )
+        return read.rename_columns(list(self.names))
+
+
+class _Planner(ManifestGroupPlanner):
+    """pyiceberg's, which reads every manifest anew each time."""
+
+    kept: Kept
+
+    def plan_manifest_entries(self, manifests: Iterable[ManifestFile]) -> Iterator[list[ManifestEntry]]:
+        may_match = KeyDefaultDict(self._build_manifest_evaluator)
+        manifests = [manifest for manifest in manifests if may_match[manifest.partition_spec_id](manifest)]
+        oldest = _min_sequence_number(manifests)
+        manifests = [manifest for manifest in manifests if self._check_sequence_number(oldest, manifest)]
+        matches, within = KeyDefaultDict(self._build_partition_evaluator), self._build_metrics_evaluator()
+        for manifest, entries in zip(manifests, self._entries(manifests), strict=True):
+            of_partition = matches[manifest.partition_spec_id]
+            yield [entry for entry in entries if of_partition(entry.data_file) and within(entry.data_file)]
+
+    def _entries(self, manifests: list[ManifestFile]) -> Iterator[list[ManifestEntry]]:
+        """Of each manifest.  Several are read at a time."""
+        return ExecutorFactory.get_or_create().map(
+            lambda manifest: self.kept.get(
+                manifest.manifest_path,
+                lambda: manifest.fetch_manifest_entry(self.io),
+                lambda entries: _ENTRY_BYTES * len(entries),
+            ),
+            manifests,
+        )
 
 
 def columns_of(io: FileIO, file: DataFile, ids: Sequence[int]) -> pa.Table:
@@ -139,9 +191,10 @@ def write_deletes(files: TableFiles, found: Iterable[Found]) -> list[DataFile]:
 
 def _write_deletes(files: TableFiles, group: list[Found]) -> DataFile:
     group = sorted(group, key=lambda each: each.file.file_path)
+    places = np.repeat(np.arange(len(group)), [len(each.positions) for each in group])
     table = pa.table(
         {
-            "file_path": np.repeat([each.file.file_path for each in group], [len(each.positions) for each in group]),
+            "file_path": pa.array([each.file.file_path for each in group]).take(places),
             "pos": np.concatenate([np.sort(each.positions) for each in group]),
         },
         schema=_DELETES,
@@ -149,7 +202,7 @@ def _write_deletes(files: TableFiles, group: list[Found]) -> DataFile:
     path = files.new_path("mz_deletes", _partition_of(files, group[0].file))
     output = files.io.new_output(path)
     with output.create(overwrite=True) as stream:
-        pq.write_table(table, cast(Any, stream), compression="zstd")
+        pq.write_table(table, cast(Any, stream), compression="zstd", use_dictionary=["file_path"])
     first, last = group[0].file.file_path.encode(), group[-1].file.file_path.encode()
     file = DataFile.from_args(
         content=DataFileContent.POSITION_DELETES,

@@ -28,6 +28,7 @@ from pyiceberg.utils.properties import property_as_bool, property_as_int
 from tailrace.sinks.iceberg_commit import Change, commit, prepared
 from tailrace.sinks.iceberg_positions import Finder, Found, write_deletes
 from tailrace.sinks.iceberg_write import TableFiles
+from tailrace.sinks.kept import Kept
 
 # pydantic's models: mypy knows their fields, not the way they are called.
 _Remove, _AssertHead = cast(Any, RemoveSnapshotsUpdate), cast(Any, AssertRefSnapshotId)
@@ -51,12 +52,12 @@ class _Part:
     deletes: dict[str, DataFile]
 
 
-def compact(table: Table, files: TableFiles, summary: dict[str, str]) -> bool:
+def compact(table: Table, files: TableFiles, summary: dict[str, str], kept: Kept | None = None) -> bool:
     """Commits a snapshot with the same rows in fewer files, if there is something to win.  Reads and writes files."""
-    finder = Finder(table, ())
+    finder = Finder(table, (), kept or Kept())
     added: list[DataFile] = []
     removed: list[DataFile] = []
-    for part in _parts(table):
+    for part in _parts(finder):
         gone = {task.file.file_path: finder.deleted(task) for task in part.tasks}
         merged = _worth_merging(part, gone)
         if not merged and len(part.deletes) < _WORTH_MERGING:
@@ -75,9 +76,9 @@ def compact(table: Table, files: TableFiles, summary: dict[str, str]) -> bool:
     return True
 
 
-def _parts(table: Table) -> Iterable[_Part]:
+def _parts(finder: Finder) -> Iterable[_Part]:
     parts: dict[Any, _Part] = defaultdict(lambda: _Part([], {}))
-    for task in table.scan().plan_files():
+    for task in finder.plan(AlwaysTrue()):
         part = parts[task.file.spec_id, task.file.partition]
         part.tasks.append(task)
         part.deletes |= {file.file_path: file for file in task.delete_files}
@@ -85,7 +86,7 @@ def _parts(table: Table) -> Iterable[_Part]:
 
 
 def _worth_merging(part: _Part, gone: dict[str, Any]) -> list[FileScanTask]:
-    small = [task for task in part.tasks if task.file.file_size_in_bytes < _SMALL_BYTES]
+    small = _of_like_size([task for task in part.tasks if task.file.file_size_in_bytes < _SMALL_BYTES])
     chosen = small if len(small) >= _WORTH_MERGING else []
     known = {task.file.file_path for task in chosen}
     for task in part.tasks:
@@ -94,6 +95,21 @@ def _worth_merging(part: _Part, gone: dict[str, Any]) -> list[FileScanTask]:
             chosen.append(task)
     total = itertools.accumulate(task.file.file_size_in_bytes for task in chosen)
     return [task for task, size in zip(chosen, total, strict=True) if size <= _MOST_BYTES]
+
+
+def _of_like_size(tasks: list[FileScanTask]) -> list[FileScanTask]:
+    """The smallest, up to one that is larger than all of them together: it would be written again for their sake.
+
+    The largest is no larger than the others together.  So a row is only ever written again into a file that is twice
+    as large as the one it was in: a few times in its life.
+    """
+    tasks = sorted(tasks, key=lambda each: each.file.file_size_in_bytes)
+    sizes = [task.file.file_size_in_bytes for task in tasks]
+    before = list(itertools.accumulate(sizes, initial=0))
+    count = next((i for i in range(_WORTH_MERGING, len(tasks)) if sizes[i] > before[i]), len(tasks))
+    while count and sizes[count - 1] > before[count - 1]:
+        count -= 1
+    return tasks[:count]
 
 
 def _rows(table: Table, tasks: list[FileScanTask]) -> Iterator[pa.RecordBatch]:

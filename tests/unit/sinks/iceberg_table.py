@@ -18,6 +18,7 @@ from tailrace.sinks.iceberg_commit import Change, commit, prepared
 from tailrace.sinks.iceberg_connection import IcebergConnection
 from tailrace.sinks.iceberg_positions import Finder, write_deletes
 from tailrace.sinks.iceberg_write import TableFiles
+from tailrace.sinks.kept import Kept
 
 CONNECTION = IcebergConnection(name="lake", catalog_type="sql", url="unused")
 
@@ -38,6 +39,7 @@ class Written:
         self.catalog.create_table("n.t", schema, partition_spec=spec, properties=all_properties)
         self.table: Table = self.catalog.load_table("n.t")
         self.arrow = self.table.schema().as_arrow()
+        self.kept = Kept()
 
     @property
     def files(self) -> TableFiles:
@@ -53,7 +55,7 @@ class Written:
         files = self.files
         added = files.write(self._rows(came).to_batches())
         if left is not None:
-            added += write_deletes(files, Finder(self.table, tuple(left)).find(self._rows(left)))
+            added += write_deletes(files, Finder(self.table, tuple(left), self.kept).find(self._rows(left)))
         change = Change(operation=Operation.OVERWRITE, summary=summary, added=tuple(added))
         commit(self.table, prepared(self.table, change))
 

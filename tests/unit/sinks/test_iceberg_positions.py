@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.io.pyarrow import PyArrowFile
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import parse_transform
 
@@ -84,3 +85,30 @@ def test_a_commit_may_have_no_rows(tmp_path: Path) -> None:
     table.change({"k": []}, {"k": [7]}, tick="3")
     assert table.rows() == [(1,)]
     assert [s.summary.get("tick") for s in table.table.metadata.snapshots if s.summary] == ["1", None, "3"]
+
+
+def test_what_a_file_says_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or every tick would read what all before it have written."""
+    table = Written(tmp_path, pa.schema([("k", pa.int32()), ("v", pa.int32())]))
+    table.change({"k": [1, 2, 3], "v": [0, 0, 0]})
+    opened: list[str] = []
+    open_file = PyArrowFile.open
+    monkeypatch.setattr(PyArrowFile, "open", lambda self, *a: opened.append(self.location) or open_file(self, *a))
+    for n in range(1, 6):
+        opened.clear()
+        table.change({"k": [2], "v": [n]}, {"k": [2]})
+    assert len([path for path in opened if path.endswith("parquet")]) == 2  # the last row of key 2, and what it deleted
+    assert len([path for path in opened if "-m" in path.rsplit("/", 1)[1]]) == 2  # their manifests
+    assert table.rows() == [(1, 0), (2, 5), (3, 0)]
+
+
+def test_what_others_have_committed_is_seen(tmp_path: Path) -> None:
+    table = Written(tmp_path, pa.schema([("k", pa.int32()), ("v", pa.int32())]))
+    table.change({"k": [1, 2], "v": [0, 0]})
+    table.change({"k": [1], "v": [1]}, {"k": [1]})
+    other = table.catalog.load_table("n.t")
+    other.delete("k = 2")
+    other.append(pa.table({"k": pa.array([2], pa.int32()), "v": pa.array([7], pa.int32())}))
+    table.table.refresh()
+    table.change({"k": [2], "v": [8]}, {"k": [1, 2]})
+    assert table.rows() == [(2, 8)]

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.table import FileScanTask
 from pyiceberg.transforms import parse_transform
 
 from tailrace.errors import Fenced
@@ -47,6 +49,37 @@ def test_merged_files_have_the_same_rows(partitioned: bool, tmp_path: Path) -> N
     assert not iceberg_upkeep.compact(table.table, table.files, SUMMARY)
     table.change({"k": [5], "v": ["after"]}, {"k": [5]})
     assert table.rows() == sorted([row for row in rows if row[0] != 5] + [(5, "after")], key=str)
+
+
+def test_a_large_file_is_not_written_again_for_the_sake_of_small_ones(tmp_path: Path) -> None:
+    table = Written(tmp_path, SCHEMA)
+    table.change({"k": list(range(20_000)), "v": [str(n * 7919) for n in range(20_000)]})
+    [large] = [task.file.file_path for task in table.table.scan().plan_files()]
+    for n in range(iceberg_upkeep._WORTH_MERGING):
+        table.change({"k": [n], "v": ["new"]}, {"k": [n]})
+    rows = table.rows()
+    assert iceberg_upkeep.compact(table.table, table.files, SUMMARY)
+    assert large in [task.file.file_path for task in table.table.scan().plan_files()]
+    assert live_files(table) == 2
+    assert table.rows() == rows
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count"),
+    [
+        ([1] * 20 + [100, 100], 20),
+        ([1] * 7, 7),
+        ([1] * 7 + [100], 7),  # too few to be worth anything
+        ([1] * 7 + [100, 100], 9),
+        ([1] + [2] * 9, 10),
+        ([2**n for n in range(12)], 0),  # as few files as there can be
+        ([], 0),
+    ],
+)
+def test_files_are_merged_into_one_of_twice_the_size(sizes: list[int], count: int) -> None:
+    files = [DataFile.from_args(file_size_in_bytes=size) for size in reversed(sizes)]
+    chosen = iceberg_upkeep._of_like_size([FileScanTask(file) for file in files])
+    assert [task.file.file_size_in_bytes for task in chosen] == sizes[:count]
 
 
 def test_deletes_are_merged_where_rows_are_not_worth_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
