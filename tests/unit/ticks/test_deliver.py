@@ -154,11 +154,13 @@ class LargeTarget(SilentTarget):
     """One to which every change is too much to be prepared by the loop."""
 
     closed: bool = False
+    rows: set[int] = field(default_factory=set)
 
     def prepared(self, tick: Tick, delta: ZSet) -> None:
         return None
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
+        self.rows.add(delta.rows)
         assert self.answers.wait(60)
         return Target.write(self, tick, delta)
 
@@ -245,6 +247,7 @@ def test_much_to_write_keeps_nobody_waiting_and_is_no_silence(rows: int, ticks: 
     assert woken.wait(60)
     assert sink.deliver(Tick(50))
     assert (target.ticks, sink.frontier, sink.needs) == (ticks, 50, 50)
+    assert target.rows == {rows}  # by which a sink divides them
 
 
 def test_a_change_that_is_being_written_needs_the_tick_it_began_at() -> None:
