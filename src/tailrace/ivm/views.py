@@ -29,10 +29,15 @@ from tailrace.types.spark import ddl
 _numbers = itertools.count(1)
 T = TypeVar("T")
 
+# Rows that are part of a plan are planned one by one, and go to their task as so many Java objects: of 20,000 that was
+# more than half of a job's time.  So larger tables go to tasks as the Arrow they are.  Spark does not know how large
+# those are, and takes them to be of the last setting's size: small enough to be sent to every task of a join.
 _SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.execution.arrow.localRelationThreshold": "64KB",
+    "spark.sql.defaultSizeInBytes": "1MB",
 }
 
 # Spark measures a batch for Python after every row, by which two thirds of the time on the way there are spent, unless
