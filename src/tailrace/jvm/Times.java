@@ -24,6 +24,8 @@ public final class Times {
 
     private static final Pattern QUICK = Pattern.compile(
             "(\\d{4})-(\\d\\d)-(\\d\\d)(?:[ T](\\d\\d):(\\d\\d):(\\d\\d)(?:\\.(\\d{1,6}))?)?");
+    private static final Pattern WITHOUT_COLONS =
+            Pattern.compile("^(\\s*\\d{4}-?\\d\\d-?\\d\\d)[tT ](\\d\\d)(\\d\\d)(\\d\\d)(?!\\d)");
     private static final Pattern TOKEN = Pattern.compile(
             "\\s*(?:,\\s*)?(?:"
                     + "(?<time>\\d{1,2}:\\d{1,2}(?::\\d{1,2}(?:\\.\\d*)?)?)"
@@ -136,10 +138,11 @@ public final class Times {
 
     private static Found found(String text, String kind) {
         Found found = new Found();
-        Matcher token = TOKEN.matcher(text);
+        String spelt = WITHOUT_COLONS.matcher(text).replaceFirst("$1T$2:$3:$4");
+        Matcher token = TOKEN.matcher(spelt);
         int place = 0;
-        while (place < text.length()) {
-            token.region(place, text.length());
+        while (place < spelt.length()) {
+            token.region(place, spelt.length());
             if (!token.lookingAt()) {
                 throw invalid(kind, text);
             }

@@ -11,7 +11,7 @@ from tailrace.errors import NotSupported, SqlError, TypeMismatch, UnknownColumn
 from tailrace.plan.bind_calls import Calls
 from tailrace.plan.bind_operators import Operators
 from tailrace.plan.bind_subqueries import Subqueries
-from tailrace.plan.build import call, conjunction, negation
+from tailrace.plan.build import call, conjunction, is_null, negation
 from tailrace.plan.coercion import INTEGERS, can_cast, family, merged_type
 from tailrace.plan.expressions import Case, Expression, Literal
 from tailrace.plan.functions.catalog import OID_ALIASES
@@ -80,7 +80,7 @@ class ExpressionBinder(Operators, Calls, Subqueries):
     def column(self, node: exp.Column) -> Expression:
         parts = [part.name for part in node.parts]
         if isinstance(node.this, exp.Star):
-            raise TypeMismatch("cannot use * here", sqlstate="42601")
+            return self._row_of(parts[:-1])
         try:
             return self.scope.resolve(parts, position_of(node))
         except UnknownColumn:
@@ -101,14 +101,27 @@ class ExpressionBinder(Operators, Calls, Subqueries):
                         return value
         return None
 
+    def _row_of(self, parts: list[str]) -> Expression:
+        """`t.*` where one value is wanted."""
+        row = self._whole_row(parts)
+        if row is None:
+            raise UnknownColumn(f'missing FROM-clause entry for table "{".".join(parts)}"', sqlstate="42P01")
+        return row
+
     def _whole_row(self, parts: list[str]) -> Expression | None:
-        """`t` where t is a relation: its row as a record."""
+        """`t` where t is a relation: its row as a record.  Where an outer join found none, NULL: there all its columns
+        are.
+        """
         fields = [f for f in self.scope.fields if f.answers_to(tuple(parts))]
         if not fields:
             return None
         values = tuple(self.scope.resolve([*parts, f.name], None) for f in fields)
-        columns = tuple(Column(f.name, f.type, f.nullable) for f in fields)
-        return call(ROW, values, Record(columns))
+        type = Record(tuple(Column(f.name, f.type, f.nullable) for f in fields))
+        row = call(ROW, values, type)
+        if not any(f.padded for f in fields):
+            return row
+        none = conjunction(is_null(value) for value in values)
+        return Case(branches=((none, Literal(text=None, type=type)),), otherwise=row, type=type)
 
     def literal(self, node: exp.Literal) -> Expression:
         if node.is_string:
@@ -209,9 +222,17 @@ class ExpressionBinder(Operators, Calls, Subqueries):
         return [self.context.coerce(value, type) for value in values]
 
     def row(self, node: exp.Tuple) -> Expression:
-        values = [self.bind_typed(each) for each in node.expressions]
+        values = [value for each in node.expressions for value in self._members(each)]
         columns = tuple(Column(f"f{i + 1}", v.type, v.nullable) for i, v in enumerate(values))
         return call(ROW, values, Record(columns))
+
+    def _members(self, node: exp.Expr) -> list[Expression]:
+        """Of `t.*` in a row each column."""
+        if not (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+            return [self.bind_typed(node)]
+        qualifier = [part.name for part in node.parts[:-1]]
+        self._row_of(qualifier)
+        return [self.scope.resolve([*qualifier, f.name], None) for f in self.scope.visible(tuple(qualifier))]
 
     def dot(self, node: exp.Dot) -> Expression:
         return self.field(self.bind(node.this), node.expression.name)

@@ -80,6 +80,9 @@ def frame_text(spec: exp.Expr | None, orders: Sequence[Order]) -> str | None:
     start = _bound(spec.args["start"], spec.args.get("start_side"), kind, by)
     end = _bound(spec.args["end"], spec.args.get("end_side"), kind, by)
     _check_direction(start, end)
+    offsets = [bound for bound in (start, end) if _has_offset(bound)]
+    if len({" MONTH " in offset for offset in offsets}) > 1:
+        raise NotSupported("RANGE from months to days not yet supported", hint="Say both in months, or both in days.")
     if kind == "RANGE" and len(orders) != 1 and any(_has_offset(bound) for bound in (start, end)):
         raise SqlError(
             "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column", sqlstate="42P20"

@@ -18,7 +18,8 @@ class Field:
 
     `relation` is its table's name, qualified as far as it is known: `("materialize", "public", "t")`, or an
     alias. `qualified_only`: USING has merged it into another column, so only `t.c` still means it.  `stands_for_row`:
-    the name is that of a function's rows, each of which is one value; a column of this name goes first.
+    the name is that of a function's rows, each of which is one value; a column of this name goes first.  `padded`: its
+    relation stands on the far side of an outer join, where there may be no row.
     """
 
     relation: tuple[str, ...]
@@ -28,6 +29,7 @@ class Field:
     nullable: bool
     qualified_only: bool = False
     stands_for_row: bool = False
+    padded: bool = False
 
     @property
     def is_column(self) -> bool:
@@ -128,4 +130,6 @@ def fields_of(schema: Schema, relation: tuple[str, ...], start: int = 0) -> list
 
 def shifted(fields: Sequence[Field], by: int, *, nullable: bool = False) -> list[Field]:
     """The same fields further to the right; `nullable`: on the far side of an outer join."""
-    return [replace(f, index=f.index + by, nullable=f.nullable or nullable) for f in fields]
+    return [
+        replace(f, index=f.index + by, nullable=f.nullable or nullable, padded=f.padded or nullable) for f in fields
+    ]

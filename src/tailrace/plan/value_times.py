@@ -27,6 +27,7 @@ _TOKEN = re.compile(
     )\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
+_WITHOUT_COLONS = re.compile(r"^(\s*\d{4}-?\d\d-?\d\d)[tT ](\d\d)(\d\d)(\d\d)(?!\d)", re.ASCII)
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
 _ZONES = {
@@ -83,8 +84,9 @@ def _out_of_range(text: str) -> DataError:
 
 def _parts(text: str, type_name: str) -> _Parts:
     parts, place = _Parts(), 0
-    while place < len(text):
-        found = _TOKEN.match(text, place)
+    spelt = _WITHOUT_COLONS.sub(r"\1T\2:\3:\4", text)
+    while place < len(spelt):
+        found = _TOKEN.match(spelt, place)
         if not found or not _take(found, parts, text):
             raise _invalid(type_name, text)
         place = found.end()

@@ -266,3 +266,6 @@ bool(1)
 '3.4028235e38'::real
 sum(x) FROM (VALUES (9223372036854775807), (1)) v(x)
 ('a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11' || left(only_column::text, 0))::uuid
+'20240105T101112.5Z'::timestamptz
+('20240105T101112+02' || left(only_column::text, 0))::timestamptz
+('2024-01-05 101112' || left(only_column::text, 0))::timestamp

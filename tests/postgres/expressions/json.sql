@@ -177,3 +177,12 @@ jsonb_object_keys('[1]')
 jsonb_object_agg(k, v) FROM (VALUES (NULL, 1)) v(k, v)
 * FROM jsonb_each('[1]')
 * FROM jsonb_each_text('1')
+'{"a":1}' IS JSON
+'[1' IS JSON
+'[1' IS NOT JSON
+' [1]' IS JSON ARRAY
+'{"a":1}' IS JSON SCALAR
+'1' IS JSON SCALAR
+NULL::text IS JSON
+('{"a":' || only_column::text || '}') IS JSON OBJECT
+'{"a":1}'::jsonb IS JSON OBJECT

@@ -87,3 +87,4 @@ SELECT count(*) FROM jo_a GROUP BY true;
 SELECT 'a'::varchar UNION SELECT 'b'::text;
 SELECT 'a'::text UNION SELECT 'b'::varchar(5);
 SELECT 'a'::varchar(3) UNION SELECT 'b'::varchar(5);
+SELECT a.x, count(b), count(b.*), count(*), jsonb_agg(to_jsonb(b) ORDER BY b.s), max(row(a.*, b.x)::text) FROM jo_a a LEFT JOIN jo_b b ON a.x = b.x GROUP BY a.x;

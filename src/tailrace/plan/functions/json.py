@@ -91,7 +91,20 @@ _TYPEOF = (
     " WHEN 't' THEN 'boolean' WHEN 'f' THEN 'boolean' WHEN 'n' THEN 'null' ELSE nvl2({0}, 'number', NULL) END"
 )
 
+_FIRST = {"object": "= '{'", "array": "= '['", "scalar": "NOT IN ('{', '[')"}
+
+
+def _is_json(call: Call, render: Render) -> str:
+    """Is a text one document, of this kind?"""
+    text, kind = render(call.arguments[0]), call.arguments[1]
+    assert isinstance(kind, Literal)
+    valid = f"tailrace_is_json(CAST({text} AS binary))"
+    first = _FIRST.get(kind.text or "")
+    return valid if first is None else f"({valid} AND left(ltrim({text}), 1) {first})"
+
+
 FUNCTIONS = (
+    *(function(f"is json({type}, text) -> boolean", _is_json) for type in ("text", "jsonb")),
     function(f"{CANONICAL} -> jsonb", canonical_json("{0}")),
     function(f"{FIELD_TEXT} -> text", _text, nulls="always"),
     function(f"{ELEMENT_TEXT} -> text", _text, nulls="always"),

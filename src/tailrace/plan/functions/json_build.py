@@ -43,9 +43,11 @@ def json_text(value: str, type: SqlType) -> str:
             entry = f"concat({_string('e.key')}, ':', {_member('e.value', element)})"
             entries = f"array_join(transform(array_sort(map_keys({value})), k -> {entry}), ',')"
             return "concat('{', " + entries.replace("e.key", "k").replace("e.value", f"{value}[k]") + ", '}')"
-        case Record(fields=fields):
-            parts = [f"{quoted(_key(f.name) + ':')}, {_member(f'{value}.f{i}', f.type)}" for i, f in enumerate(fields)]
-            return canonical_json("concat('{', " + ", ',', ".join(parts) + ", '}')")
+        case Record() if value.startswith("named_struct("):
+            return _record(value, type)
+        case Record():
+            present = f"r -> CASE WHEN r IS NOT NULL THEN {_record('r', type)} END"
+            return f"element_at(transform(array({value}), {present}), 1)"
     if type == JSONB:
         return value
     if isinstance(type, Timestamp | TimestampTz):
@@ -55,6 +57,11 @@ def json_text(value: str, type: SqlType) -> str:
         finite = f"{value} = {value} AND abs({value}) < double('Infinity')"
         return f"CASE WHEN {finite} THEN {float_text(value, type)} ELSE {_string(f'CAST({value} AS string)')} END"
     return _string(text_form(value, type))
+
+
+def _record(value: str, type: Record) -> str:
+    parts = [f"{quoted(_key(f.name) + ':')}, {_member(f'{value}.f{i}', f.type)}" for i, f in enumerate(type.fields)]
+    return canonical_json("concat('{', " + ", ',', ".join(parts) + ", '}')")
 
 
 def _member(value: str, type: SqlType) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from sqlglot import exp
 
-from tailrace.errors import SyntaxFailure
+from tailrace.errors import NotSupported, SyntaxFailure
 from tailrace.plan.syntax.tokens import Cursor, Token
 from tailrace.plan.syntax.types import NamedType, parse_type_name
 
@@ -179,7 +179,18 @@ def _is(cursor: Cursor, left: exp.Expr) -> exp.Expr:
         return exp.Is(this=left, expression=exp.Boolean(this=cursor.next().text == "true"), negate=negate)
     if cursor.take_word("unknown"):
         return exp.Is(this=left, expression=exp.Null(), negate=negate, boolean=True)
-    return cursor.fail("[NOT] NULL | TRUE | FALSE | UNKNOWN or [NOT] DISTINCT FROM after IS")
+    if cursor.take_word("json"):
+        return _is_json(cursor, left, negate)
+    return cursor.fail("[NOT] NULL | TRUE | FALSE | UNKNOWN | JSON or [NOT] DISTINCT FROM after IS")
+
+
+def _is_json(cursor: Cursor, left: exp.Expr, negate: bool) -> exp.Expr:
+    """`IS JSON [VALUE | OBJECT | ARRAY | SCALAR]`."""
+    kind = cursor.next().text if cursor.is_one_of("value", "object", "array", "scalar") else "value"
+    if cursor.is_word("with", "unique"):
+        raise NotSupported("IS JSON … WITH UNIQUE KEYS not yet supported", position=cursor.token.position)
+    is_json: exp.Expr = exp.Anonymous(this="is json", expressions=[left, exp.Literal.string(kind)])
+    return exp.Not(this=is_json) if negate else is_json
 
 
 def _range(cursor: Cursor, left: exp.Expr) -> exp.Expr | None:

@@ -76,7 +76,7 @@ def test_operators_bind_as_in_postgresql(text: str, expected: str) -> None:
         ("select 'abc", "unterminated string literal", 8),
         (
             "select a is 3",
-            'Expected [NOT] NULL | TRUE | FALSE | UNKNOWN or [NOT] DISTINCT FROM after IS, found number "3"',
+            'Expected [NOT] NULL | TRUE | FALSE | UNKNOWN | JSON or [NOT] DISTINCT FROM after IS, found number "3"',
             13,
         ),
     ],
