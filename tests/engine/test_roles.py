@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 import socket
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
+from tailrace.engine import privileges
 from tailrace.engine.engine import Engine
 from tailrace.server import Scram
 from tailrace.server.listener import Server
 from tailrace.testing.broker import Broker
+from tailrace.testing.fixtures import TopicFactory
 from tailrace.ticks.loop import Pace
 
 _names = itertools.count(1)
@@ -256,25 +260,68 @@ def test_each_privilege_that_a_sink_takes_is_asked_for(
     boss.execute(f"DROP CLUSTER at_{table} CASCADE".encode())
 
 
+@contextmanager
+def outside() -> Iterator[tuple[str, list[str]]]:
+    """A port, and who has come to it.  Nobody is answered."""
+    visitors: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def note() -> None:
+            with suppress(OSError):  # the test is over
+                while True:
+                    connection, _ = listening.accept()
+                    visitors.append("somebody")
+                    connection.close()
+
+        threading.Thread(target=note, daemon=True).start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}", visitors
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+def lead_outside(boss: psycopg.Connection, name: str, table: str, address: str) -> None:
+    """Connections to the port, and a source elsewhere, none of which the clerk may use."""
+    for statement in (
+        f"CREATE SECRET of_{table} AS 'x'",
+        f"CREATE CONNECTION to_{table} TO KAFKA (BROKER '{address}', SECURITY PROTOCOL PLAINTEXT)"
+        " WITH (VALIDATE = false)",
+        f"CREATE CONNECTION reg_{table} TO CONFLUENT SCHEMA REGISTRY (URL 'http://{address}')"
+        " WITH (VALIDATE = false)",
+        f"CREATE CONNECTION aws_{table} TO AWS (ENDPOINT = 'http://{address}', REGION = 'us', ACCESS KEY ID = 'k',"
+        f" SECRET ACCESS KEY = SECRET of_{table}) WITH (VALIDATE = false)",
+        f"GRANT SELECT ON {table} TO {name}",
+    ):
+        boss.execute(statement.encode())
+
+
+def table_from_source(boss: psycopg.Connection, table: str, broker: Broker, topic: TopicFactory) -> str:
+    """A statement that asks the registry for a schema."""
+    topic_name = topic("read")
+    where = f"(BROKER '{broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT)"
+    boss.execute(f"CREATE CONNECTION read_{table} TO KAFKA {where}".encode())
+    boss.execute(f"CREATE SOURCE read_from_{table} FROM KAFKA CONNECTION read_{table} (TOPIC '{topic_name}')".encode())
+    avro = f"FORMAT AVRO USING CONFLUENT SCHEMA REGISTRY CONNECTION reg_{table}"
+    return f"CREATE TABLE d_{table} FROM SOURCE read_from_{table} (REFERENCE \"{topic_name}\") {avro}"
+
+
+def altered(table: str) -> str:
+    """A statement that tries out what it has altered."""
+    return (
+        f"ALTER CONNECTION mine_{table} SET (SASL PASSWORD = SECRET of_{table}), SET (SASL USERNAME = 'u'),"
+        " SET (SASL MECHANISMS = 'PLAIN'), SET (SECURITY PROTOCOL = 'SASL_PLAINTEXT')"
+    )
+
+
 def test_nobody_outside_is_asked_for_those_who_may_not(
-    boss: psycopg.Connection, clerk: tuple[str, psycopg.Connection], table: str
+    boss: psycopg.Connection,
+    clerk: tuple[str, psycopg.Connection],
+    table: str,
+    broker: Broker,
+    topic: TopicFactory,
 ) -> None:
-    """A port that counts who comes: whatever is refused for want of a privilege, nobody has."""
+    """Whatever is refused for want of a privilege, nobody has heard of."""
     name, connection = clerk
-    with socket.create_server(("127.0.0.1", 0)) as outside:
-        outside.setblocking(False)
-        address = f"127.0.0.1:{outside.getsockname()[1]}"
-        for statement in (
-            f"CREATE SECRET of_{table} AS 'x'",
-            f"CREATE CONNECTION to_{table} TO KAFKA (BROKER '{address}', SECURITY PROTOCOL PLAINTEXT)"
-            " WITH (VALIDATE = false)",
-            f"CREATE CONNECTION reg_{table} TO CONFLUENT SCHEMA REGISTRY (URL 'http://{address}')"
-            " WITH (VALIDATE = false)",
-            f"CREATE CONNECTION aws_{table} TO AWS (ENDPOINT = 'http://{address}', REGION = 'us', ACCESS KEY ID = 'k',"
-            f" SECRET ACCESS KEY = SECRET of_{table}) WITH (VALIDATE = false)",
-            f"GRANT SELECT ON {table} TO {name}",
-        ):
-            boss.execute(statement.encode())
+    with outside() as (address, visitors):
+        lead_outside(boss, name, table, address)
         kafka = f"FROM KAFKA CONNECTION to_{table} (TOPIC 'x')"
         avro = f"FORMAT AVRO USING CONFLUENT SCHEMA REGISTRY CONNECTION reg_{table}"
         login = f"SASL MECHANISMS 'PLAIN', SASL USERNAME 'u', SASL PASSWORD SECRET of_{table}"
@@ -284,10 +331,11 @@ def test_nobody_outside_is_asked_for_those_who_may_not(
             f"CREATE SOURCE b_{table} {kafka} FORMAT JSON",
             f"CREATE SOURCE b_{table} {kafka} {avro}",
             f"CREATE CONNECTION c_{table} TO KAFKA (BROKER '{address}', {login})",
+            table_from_source(boss, table, broker, topic),
             f"VALIDATE CONNECTION to_{table}",
             f"COPY {table} TO 's3://b/p' WITH (AWS CONNECTION = aws_{table}, FORMAT = 'csv')",
         )
-        for grant in ("USAGE ON SCHEMA public", "CREATE ON SCHEMA public"):
+        for grant in ("USAGE ON SCHEMA public", "CREATE ON SCHEMA public", "CREATE ON CLUSTER quickstart"):
             boss.execute(f"GRANT {grant} TO {name}".encode())
             for statement in statements:
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -295,12 +343,34 @@ def test_nobody_outside_is_asked_for_those_who_may_not(
         mine = f"CREATE CONNECTION mine_{table} TO KAFKA (BROKER '{address}', SECURITY PROTOCOL PLAINTEXT)"
         connection.execute(f"{mine} WITH (VALIDATE = false)".encode())
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for SECRET"):
-            connection.execute(
-                f"ALTER CONNECTION mine_{table} SET (SASL PASSWORD = SECRET of_{table}), SET (SASL USERNAME = 'u'),"
-                " SET (SASL MECHANISMS = 'PLAIN'), SET (SECURITY PROTOCOL = 'SASL_PLAINTEXT')".encode()
-            )
-        with pytest.raises(BlockingIOError):
-            outside.accept()
+            connection.execute(altered(table).encode())
+        assert visitors == []
+
+
+@pytest.mark.slow
+def test_without_the_question_somebody_outside_would_hear_of_it(
+    boss: psycopg.Connection,
+    clerk: tuple[str, psycopg.Connection],
+    table: str,
+    broker: Broker,
+    topic: TopicFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The defence switched off: the test above sees what it says it sees."""
+    name, connection = clerk
+    with outside() as (address, visitors):
+        lead_outside(boss, name, table, address)
+        for place in ("SCHEMA public", "CLUSTER quickstart"):
+            boss.execute(f"GRANT CREATE ON {place} TO {name}".encode())
+        mine = f"CREATE CONNECTION mine_{table} TO KAFKA (BROKER '{address}', SECURITY PROTOCOL PLAINTEXT)"
+        connection.execute(f"{mine} WITH (VALIDATE = false)".encode())
+        statements = (table_from_source(boss, table, broker, topic), altered(table))
+        monkeypatch.setattr(privileges, "check_needs", lambda session, item: None)
+        for statement in statements:
+            visitors.clear()
+            with pytest.raises(psycopg.Error) as caught:
+                connection.execute(statement.encode())
+            assert visitors, caught.value
 
 
 def test_who_makes_roles_cannot_become_a_superuser(
