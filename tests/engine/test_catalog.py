@@ -32,7 +32,7 @@ def _psqls() -> list[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def objects(engine: Engine) -> None:
-    engine.sql("CREATE TABLE bids (item int NOT NULL, price numeric(38,2), note text, PRIMARY KEY (item))")
+    engine.sql("CREATE TABLE bids (item int NOT NULL, price numeric(38,2), note text DEFAULT 'x', PRIMARY KEY (item))")
     engine.sql("CREATE VIEW cheap AS SELECT * FROM bids WHERE price < 5")
     engine.sql("CREATE MATERIALIZED VIEW spent AS SELECT count(*) AS n, sum(price) AS total FROM bids")
     engine.sql("CREATE DEFAULT INDEX ON cheap; CREATE INDEX low ON cheap (price, lower(note))")
@@ -73,6 +73,7 @@ def test_psql_describes_everything(server: Server, psql: str) -> None:
     assert " public | bids  | table             | materialize" in parts["d"]
     assert "mz_" not in parts["d"]
     assert " price  | numeric(38,2) |" in parts["d bids"]
+    assert " note   | text          |           |          | 'x'" in parts["d bids"]
     assert '"bids_pkey" PRIMARY KEY, btree (item)' in parts["d bids"]
     assert " public | low               | index | materialize | cheap" in parts["di"]
     assert " item   | integer       |           | not null |" in parts["d bids"]

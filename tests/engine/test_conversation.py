@@ -45,6 +45,7 @@ def test_what_is_of_no_use_here_is_taken_and_said(server: Server) -> None:
         ("EXPLAIN (ANALYZE) SELECT 1", "AS JSON"),
         ("CREATE TABLE t AS SELECT 1", "MATERIALIZED VIEW"),
         ("CREATE SCHEMA s", "public"),
+        ("DROP SCHEMA public CASCADE", "one schema"),
         ("ALTER TABLE t ADD COLUMN a int NOT NULL", "UPDATE"),
         ("ALTER TABLE t DROP COLUMN a", "view"),
     ],
@@ -88,6 +89,57 @@ def test_a_bad_constant_is_pointed_at_wherever_it_goes(server: Server) -> None:
             assert caught.value.diag.statement_position == str(statement.index("«") + 1)
         with pytest.raises(psycopg.errors.DatatypeMismatch, match='column "a" is of type integer'):
             connection.execute("INSERT INTO pointed VALUES (true)")
+
+
+def test_limits_are_parameters_as_orms_give_them(server: Server) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        query = "SELECT n FROM generate_series(1, 9) AS n ORDER BY n LIMIT %s OFFSET %s"
+        for limit, offset in ((2, 0), (3, 5), (None, 7), (0, 0)):
+            for prepare in (False, True):
+                found = connection.execute(query, (limit, offset), prepare=prepare).fetchall()
+                assert [n for (n,) in found] == list(range(1, 10))[offset:][:limit]
+        connection.execute("PREPARE some AS SELECT n FROM generate_series(1, 9) AS n ORDER BY n DESC LIMIT $1")
+        assert connection.execute("EXECUTE some (1)").fetchall() == [(9,)]
+        listed = connection.execute("SELECT name, parameter_types FROM pg_prepared_statements").fetchall()
+        assert listed == [("some", ["bigint"])]
+        with pytest.raises(psycopg.errors.InvalidRowCountInLimitClause):
+            connection.execute(query, (-1, 0))
+
+
+def test_what_tools_say_before_they_begin_is_taken(server: Server) -> None:
+    with psycopg.connect(dsn(server), autocommit=True) as connection:
+        notices: list[str | None] = []
+        connection.add_notice_handler(lambda notice: notices.append(notice.message_primary))
+        connection.execute("SET synchronous_commit TO off; SET jit = off; SET work_mem = '64MB'")
+        assert notices == [f'parameter "{name}" has no effect' for name in ("synchronous_commit", "jit", "work_mem")]
+        connection.execute("CREATE TABLE defaults (a int DEFAULT 7, b text DEFAULT 'x', c int)")
+        connection.execute("INSERT INTO defaults VALUES (1, DEFAULT, DEFAULT), (DEFAULT, 'y', 2)")
+        connection.execute("INSERT INTO defaults (c, a) VALUES (3, DEFAULT)")
+        connection.execute("CREATE INDEX ordered ON defaults USING btree (a DESC NULLS LAST, b ASC)")
+        found = connection.execute("SELECT a, b, c FROM defaults ORDER BY c NULLS FIRST").fetchall()
+        assert found == [(1, "x", None), (7, "y", 2), (7, "x", 3)]
+        assert connection.execute("SELECT datname FROM pg_stat_database").fetchall() == [("materialize",)]
+
+
+def test_advisory_locks_are_one_sessions_at_a_time(server: Server) -> None:
+    take = "SELECT pg_try_advisory_lock(7)"
+    with psycopg.connect(dsn(server), autocommit=True) as one:
+        with psycopg.connect(dsn(server), autocommit=True) as other:
+            other.execute("SELECT pg_advisory_lock(7), pg_advisory_lock(1, 2)")
+            assert one.execute(take).fetchone() == (False,)
+            assert other.execute(take).fetchone() == (True,)  # again
+            one.execute("SET statement_timeout = '100ms'")
+            with pytest.raises(psycopg.errors.QueryCanceled):
+                one.execute("SELECT pg_advisory_lock(7)")
+            assert other.execute("SELECT pg_advisory_unlock(7), pg_advisory_unlock(7)").fetchone() == (True, True)
+            assert one.execute(take).fetchone() == (True,)
+            with one.transaction():
+                one.execute("SELECT pg_advisory_xact_lock(8)")
+                assert other.execute("SELECT pg_try_advisory_lock(8)").fetchone() == (False,)
+            assert other.execute("SELECT pg_try_advisory_lock(8)").fetchone() == (True,)
+        deadline = time.monotonic() + 60
+        while one.execute("SELECT pg_try_advisory_lock(1, 2)").fetchone() != (True,):
+            assert time.monotonic() < deadline
 
 
 def test_a_roles_settings_are_what_its_sessions_begin_with(server: Server) -> None:

@@ -6,6 +6,7 @@ A NULL argument gives NULL, but for `format_type`, whose second one is often NUL
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tailrace.catalog.items import DEFAULT_SCHEMA, Item
@@ -83,6 +84,11 @@ def _nothing(*arguments: Any) -> None:
 
 def _strict(answer: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments: None if None in arguments else answer(*arguments)
+
+
+def _lock_number(first: int, second: int | None = None) -> int:
+    """Pairs of numbers are apart from single ones."""
+    return first if second is None else (1 << 64) + ((first & 0xFFFFFFFF) << 32) + (second & 0xFFFFFFFF)
 
 
 def _missing(alias: str) -> Callable[[str], SqlError]:
@@ -361,7 +367,34 @@ class _Asker:
         return found
 
     def pg_advisory_unlock_all(self) -> str:
+        self._session.engine.advisory_locks.give_back_all(self._session)
         return ""
+
+    def pg_advisory_lock(self, *key: int) -> str:
+        session = self._session
+        check = partial(session.check_in_time, session.deadline())
+        session.engine.advisory_locks.take(session, _lock_number(*key), check)
+        return ""
+
+    def pg_try_advisory_lock(self, *key: int) -> bool:
+        return self._session.engine.advisory_locks.try_take(self._session, _lock_number(*key))
+
+    def pg_advisory_unlock(self, *key: int) -> bool:
+        had = self._session.engine.advisory_locks.give_back(self._session, _lock_number(*key))
+        if not had:
+            self._session.notice("you don't own a lock of type ExclusiveLock", severity="WARNING")
+        return had
+
+    def pg_advisory_xact_lock(self, *key: int) -> str:
+        self.pg_advisory_lock(*key)
+        self._session.lock_until_end(_lock_number(*key))
+        return ""
+
+    def pg_try_advisory_xact_lock(self, *key: int) -> bool:
+        taken = self.pg_try_advisory_lock(*key)
+        if taken:
+            self._session.lock_until_end(_lock_number(*key))
+        return taken
 
     def pg_sleep(self, seconds: float) -> str:
         self._session.wait(seconds)
@@ -388,6 +421,8 @@ class _Asker:
 
     def txid_current(self) -> int:
         return int(self._session.engine.cluster.done)
+
+    pg_current_xact_id = txid_current
 
 
 def settled(node: Node, functions: Functions) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -56,7 +57,8 @@ def plan_insert(
             )
     text = statement.query or QueryText("SELECT")
     types = {column.name: column.type for column in table.schema}
-    bound = session.bind(text, parameters, targets=[types[target] for target in targets])
+    written = partial(_with_defaults, table, targets)
+    bound = session.bind(text, parameters, targets=[types[target] for target in targets], written=written)
     given = bound.visible if statement.query is not None else 0
     if given > len(targets) or (statement.columns and given < len(targets)):
         more = "more" if given > len(targets) else "fewer"
@@ -66,6 +68,20 @@ def plan_insert(
     node = Project(input=bound.node, expressions=row, names=tuple(names))
     refuse_in_writes(node)
     return BoundQuery(node=node, order_by=(), parameters=bound.parameters, volatile=(), visible=len(names))
+
+
+def _with_defaults(table: Item, targets: Sequence[str], tree: exp.Expr) -> None:
+    """DEFAULT in VALUES: what the column would have if it were not named."""
+    places = {column.name: place for place, column in enumerate(table.schema or ())}
+    for row in tree.expressions if isinstance(tree, exp.Values) else ():
+        for target, value in zip(targets, list(row.expressions), strict=False):
+            if isinstance(value, exp.Column) and [part.name for part in value.parts] == ["default"]:
+                value.replace(_default(table, places[target]))
+
+
+def _default(table: Item, place: int) -> exp.Expr:
+    default = table.statement.columns[place].default
+    return parse_expression("NULL" if default is None else default.text)
 
 
 def _value(session: EngineSession, table: Item, place: int, given: dict[str, int], node: Node) -> Expression:
@@ -285,8 +301,7 @@ def _assigned(table: Item, place: int, given: Assignment) -> exp.Expr:
         if given.of is not None:
             tree.set("of", given.of)  # see scalar_subquery
         return tree
-    default = table.statement.columns[place].default
-    return parse_expression("NULL" if default is None else default.text)
+    return _default(table, place)
 
 
 def _reading(head: str, using: QueryText, tree: exp.Expr) -> exp.Expr:

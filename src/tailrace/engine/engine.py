@@ -28,6 +28,7 @@ from tailrace.catalog.items import TEMPORARY, Item
 from tailrace.catalog.roles import Role, Roles
 from tailrace.catalog.storage import Storage
 from tailrace.engine import clusters, flink_tables, widening
+from tailrace.engine.advisory import AdvisoryLocks
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
@@ -87,6 +88,7 @@ class Engine:
         self.lock = threading.RLock()  # held while the catalog changes
         self.seen: dict[str, Item] = {}  # every item that was there since the start, for histories
         self.sessions = Sessions()
+        self.advisory_locks = AdvisoryLocks()
         self._temporaries = Temporaries()  # of this program, whose every `sql` is a session
         self.exports: dict[str, str] = {}  # of each path of a bucket that COPY writes to now, the COPY's id
         self.started_at = time.time()

@@ -38,7 +38,7 @@ Arguments = Sequence[tuple[SqlType, str | None]]
 def describe(
     session: EngineSession, query: QueryText, parameters: Sequence[SqlType | None]
 ) -> tuple[tuple[SqlType, ...], Schema]:
-    bound = session.bind(query, parameters)
+    bound = session.bind(query, parameters, describes=True)
     return bound.parameters, columns_of(bound)
 
 
@@ -48,7 +48,8 @@ def columns_of(bound: BoundQuery) -> Schema:
 
 def answer(session: EngineSession, query: QueryText, arguments: Arguments, time: int | None = None) -> Result:
     """Plans now, runs one Spark job when the rows are asked for.  `time`: as of then."""
-    bound = session.bind(query, [type for type, _ in arguments])
+    types, values = [type for type, _ in arguments], [value for _, value in arguments]
+    bound = session.bind(query, types, arguments=values)
     return Result(tag="SELECT {rows}", columns=columns_of(bound), rows=_rows(session, bound, arguments, time))
 
 

@@ -111,6 +111,7 @@ class EngineSession:
         self.exported_bytes: int | None = None  # while COPY … TO a bucket runs: of files that are complete
         self._cancelled = threading.Event()
         self._job_group: str | None = None
+        self._locks: list[int] = []  # advisory ones of the transaction that is open
         self._used: frozenset[str] = frozenset()
 
     @property
@@ -217,6 +218,7 @@ class EngineSession:
     def close(self) -> None:
         self.cancel()
         self.end_transaction()
+        self.engine.advisory_locks.give_back_all(self)
         self.engine.sessions.remove(self)
         if self.temporaries.ids:
             with suppress(TailraceError):  # the engine ends; then they go when it begins again
@@ -265,7 +267,17 @@ class EngineSession:
         ended, self.transaction = self.transaction, None
         if ended is not None:
             ended.close()
+        for number in self._locks:
+            self.engine.advisory_locks.give_back(self, number)
+        self._locks.clear()
         return ended
+
+    def lock_until_end(self, number: int) -> None:
+        """An advisory lock that it has taken is its until the end of the transaction, or of the statement."""
+        if self.transaction is None:
+            self.engine.advisory_locks.give_back(self, number)
+        else:
+            self._locks.append(number)
 
     # ── for statements ──
 
@@ -348,12 +360,23 @@ class EngineSession:
             raise SqlError("canceling statement due to statement timeout", sqlstate="57014")
 
     def bind(
-        self, query: QueryText, parameters: Sequence[SqlType | None] = (), *, targets: Sequence[SqlType] = ()
+        self,
+        query: QueryText,
+        parameters: Sequence[SqlType | None] = (),
+        *,
+        targets: Sequence[SqlType] = (),
+        arguments: Sequence[str | None] = (),
+        describes: bool = False,
+        written: Callable[[exp.Expr], None] = lambda _: None,
     ) -> BoundQuery:
-        """The plan of a query; `targets` are the types of the columns that an INSERT puts its result into."""
+        """The plan of a query; `targets` are the types of the columns that an INSERT puts its result into.
+
+        `arguments`, `describes`: see bind_query.  `written` may change the tree before it is bound.
+        """
         recorder = Recorder(self.catalog, self)
         tree = parse_query(query.text, query.start)
-        bound = bind_query(tree, recorder, parameters, targets=targets)
+        written(tree)
+        bound = bind_query(tree, recorder, parameters, targets=targets, arguments=arguments, describes=describes)
         self._used = frozenset(recorder.used)
         return bound
 

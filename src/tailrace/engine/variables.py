@@ -14,16 +14,24 @@ VERSION_TEXT = f"v{VERSION}"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Variable:
-    """`reported`: the name under which clients are told of its value.  `only`: the values it may have."""
+    """`reported`: the name under which clients are told of its value.  `only`: the values it may have.
+
+    `is_idle`: PostgreSQL has it and tools set it; here there is nothing that it could change.
+    """
 
     name: str
     default: str
     reported: str | None = None
     only: tuple[str, ...] | None = None
     read_only: bool = False
+    is_idle: bool = False
 
 
 _SWITCH = ("on", "off", "true", "false", "1", "0", "yes", "no")
+_IDLE = {
+    "check_function_bodies": "on", "default_tablespace": "", "jit": "off", "row_security": "on",
+    "synchronous_commit": "on", "temp_tablespaces": "", "work_mem": "4MB", "xmloption": "content",
+}  # fmt: skip
 VARIABLES = (
     Variable(name="application_name", default="", reported="application_name"),
     Variable(name="bytea_output", default="hex", only=("hex",)),
@@ -61,6 +69,7 @@ VARIABLES = (
     Variable(name="statement_timeout", default="0"),
     Variable(name="timezone", default="UTC", reported="TimeZone", only=("utc", "+00:00", "etc/utc")),
     Variable(name="transaction_read_only", default="off", only=("off", "false", "0")),
+    *(Variable(name=name, default=default, is_idle=True) for name, default in _IDLE.items()),
     Variable(
         name="transaction_isolation",
         default="strict serializable",
@@ -160,6 +169,10 @@ def checked(name: str, value: str) -> tuple[str, str]:
     tried = Variables()
     tried.set(name, value)
     return _known(name).name, tried.get(name)
+
+
+def is_idle(name: str) -> bool:
+    return _known(name).is_idle
 
 
 def known(name: str) -> str:

@@ -73,14 +73,21 @@ def bind_query(
     parameters: Sequence[SqlType | None] = (),
     *,
     targets: Sequence[SqlType] = (),
+    arguments: Sequence[str | None] = (),
+    describes: bool = False,
 ) -> BoundQuery:
     """The plan of a query.  Types of parameters that are not given are inferred.
+
+    `arguments`: their values, for places where the plan depends on one, as LIMIT $1 does.  `describes`: the plan will
+    not be run, and any value does.
 
     `targets`: for INSERT, the types of the columns that the result goes into.  Constants and parameters that
     stand alone in a select list or in VALUES take these; everything else is left to `assign`.
     """
     tree = parse_query(query) if isinstance(query, str) else query
-    context = Context(names, list(parameters), targets=tuple(targets))
+    context = Context(
+        names, list(parameters), targets=tuple(targets), arguments=tuple(arguments), describes=describes
+    )
     body = bind_body(tree, context, Place({}, None))
     node = rewrite(_with_canonical_json(body.node))
     if not body.visible and scans(node):

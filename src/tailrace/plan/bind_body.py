@@ -13,7 +13,7 @@ from tailrace.plan.bind_recursion import bind_recursive, is_recursive
 from tailrace.plan.build import call, canonical, conjunction
 from tailrace.plan.coercion import merged_type
 from tailrace.plan.context import Context, Place, refs
-from tailrace.plan.expressions import Expression, Literal, Order, WindowCall
+from tailrace.plan.expressions import Expression, Literal, Order, Parameter, WindowCall
 from tailrace.plan.nodes import (
     Distinct,
     Except,
@@ -248,6 +248,12 @@ def _count(clause: exp.Expr | None, word: str, context: Context, place: Place) -
     value = binder.bind(clause.expression)
     while not isinstance(value, Literal) and getattr(value, "input", None) is not None:
         value = value.input  # type: ignore[union-attr]
+    if isinstance(value, Parameter):
+        context.coerce(value, BIGINT)
+        if context.describes:
+            return 0
+        if value.number <= len(context.arguments):
+            value = Literal(text=context.arguments[value.number - 1], type=UNKNOWN)
     if not isinstance(value, Literal):
         raise NotSupported(f"{word} that is not a constant not yet supported", position=position_of(clause))
     if value.text is None:

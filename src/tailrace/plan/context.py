@@ -4,7 +4,7 @@ calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from typing import cast as cast_type
@@ -48,7 +48,8 @@ class Context:
     """`parameters` are the types of `$1`, `$2` …, None while nothing has decided one.
 
     `targets` are the types of the columns that the outermost query's result goes into, if it goes into some.
-    `now_at` is the position of the first mz_now().
+    `now_at` is the position of the first mz_now().  `arguments` are the parameters' values as text, once there are
+    some; a plan that is made before only `describes` the query.
     """
 
     names: Names
@@ -56,6 +57,8 @@ class Context:
     volatile: dict[str, None] = field(default_factory=dict)
     targets: tuple[SqlType, ...] = ()
     now_at: int | None = None
+    arguments: Sequence[str | None] = ()
+    describes: bool = False
 
     def take_targets(self) -> tuple[SqlType, ...]:
         """The targets, once: they concern the outermost query and none inside it."""

@@ -29,6 +29,7 @@ MAX_NUMERIC_SCALE = 38
 MAX_SECOND_DIGITS = 6
 MAX_TEXT_LENGTH = 10_485_760
 
+_SERIALS = ("SERIAL", "SERIAL2", "SERIAL4", "SERIAL8", "BIGSERIAL", "SMALLSERIAL")
 _SIMPLE: dict[str, SqlType] = {
     "BOOLEAN": core.BOOLEAN,
     "BOOL": core.BOOLEAN,
@@ -93,6 +94,8 @@ def _element(p: Parser) -> SqlType:
         return custom
     near = get_close_matches(word, (*_SIMPLE, *_RULES), 1)
     hint = f'Did you mean "{near[0].lower()}"?' if near else None
+    if word in _SERIALS:
+        hint = "There are no sequences: take integer or bigint, and give values yourself."
     raise UnknownType(f'type "{name}" does not exist', hint=hint, position=position)
 
 

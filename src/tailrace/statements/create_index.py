@@ -55,7 +55,7 @@ def parse(p: Parser) -> CreateIndex:
     relation = p.name("relation name")
     if p.accept("USING"):
         p.identifier("index method")
-    keys = None if default else p.items(p.expression)
+    keys = None if default else p.items(lambda: _key(p))
     options = parse_options(p, WITH_OPTIONS) if p.accept("WITH") else Options()
     return CreateIndex(
         relation=relation,
@@ -65,6 +65,16 @@ def parse(p: Parser) -> CreateIndex:
         options=options,
         if_not_exists=if_not_exists,
     )
+
+
+def _key(p: Parser) -> QueryText:
+    """`expression [ASC | DESC] [NULLS FIRST | LAST]`: nothing is kept in any order."""
+    key = p.expression(("ASC",), ("DESC",), ("NULLS",))
+    if not p.accept("ASC"):
+        p.accept("DESC")
+    if p.accept("NULLS"):
+        p.keyword("FIRST", "LAST")
+    return key
 
 
 def define(statement: CreateIndex, session: Session, identity: Identity) -> Item:

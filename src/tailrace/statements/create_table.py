@@ -176,6 +176,12 @@ def _constraint_name(p: Parser) -> str | None:
 
 
 def _refuse_constraint(p: Parser) -> None:
+    if p.at("GENERATED"):
+        raise NotSupported(
+            "GENERATED columns not supported",
+            hint="There are no sequences: give keys yourself, a uuid for example.  A view can compute columns.",
+            position=p.position,
+        )
     for word, what in (("CHECK", "CHECK"), ("FOREIGN", "FOREIGN KEY"), ("REFERENCES", "FOREIGN KEY")):
         if p.at(word):
             message = f"CREATE TABLE with {what} constraint not yet supported"

@@ -43,7 +43,11 @@ def execute(statement: Drop, session: Session, arguments: Arguments) -> Result:
     if statement.kind == "cluster":
         return _clusters(statement, session)
     if statement.kind not in _DROPPABLE:
-        raise NotSupported(f"DROP {statement.kind.upper()} not yet supported")
+        raise NotSupported(
+            f"DROP {statement.kind.upper()} not supported",
+            hint="There is one database and one schema for objects; DROP OWNED BY drops what is a role's.",
+            position=statement.names[0].position,
+        )
     going: set[str] = set()
     for name in statement.names:
         going |= _one(statement, session, name)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tailrace.engine import flink_settings
 from tailrace.engine.context import Arguments, Session
+from tailrace.engine.variables import is_idle
 from tailrace.errors import NotSupported
 from tailrace.sql.lexer import Kind
 from tailrace.sql.parser import Parser
@@ -143,6 +144,8 @@ def execute(statement: SetVariable, session: Session, arguments: Arguments) -> R
         session.reset_variable(statement.variable)
     else:
         session.set_variable(statement.variable, ", ".join(statement.values), local=statement.local)
+        if is_idle(statement.variable):
+            session.notice(f'parameter "{statement.variable}" has no effect')
         if statement.variable == "cluster" and session.engine.clusters.find(statement.values[0]) is None:
             session.notice(f'cluster "{statement.values[0]}" does not exist')
     return Result(tag="SET")

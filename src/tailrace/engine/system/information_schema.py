@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tailrace.catalog.items import DEFAULT_DATABASE, RELATIONS, Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
 from tailrace.engine.system.identity import schemas
-from tailrace.engine.system.mz_catalog import definition, function_rows
+from tailrace.engine.system.mz_catalog import defaults, definition, function_rows
 from tailrace.engine.system.pg_index import Index, indexes
 from tailrace.engine.system.type_rows import BY_ARRAY, BY_OID, format_type
 from tailrace.types.core import LETTER, ArrayOf, Numeric, Scalar, SqlType
@@ -41,7 +41,8 @@ def _columns(session: EngineSession) -> Rows:
             shown = "ARRAY" if isinstance(column.type, ArrayOf) else plain
             length = None if column.type == LETTER else getattr(column.type, "length", None)
             nullable = "YES" if column.nullable else "NO"
-            names = (*_where(item), column.name, place, None, nullable, shown, length, *_precision(column.type))
+            default = defaults(item).get(place)
+            names = (*_where(item), column.name, place, default, nullable, shown, length, *_precision(column.type))
             yield *names, DEFAULT_DATABASE, "pg_catalog", _udt_name(column.type), str(place), "NO", "NEVER", "YES"
 
 

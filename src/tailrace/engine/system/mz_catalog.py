@@ -23,6 +23,7 @@ from tailrace.engine.system.type_rows import BASE_TYPES
 from tailrace.plan.functions.aggregates import AGGREGATES
 from tailrace.plan.functions.registry import FAMILIES
 from tailrace.sql.names import Name
+from tailrace.statements.create_table import CreateTable
 from tailrace.types.core import TEXT, ArrayOf, ListOf, MapOf, SqlType
 from tailrace.types.postgres.oids import modifier_of, oid_of
 
@@ -48,6 +49,14 @@ def redacted(session: EngineSession, item: Item) -> str | None:
     if item.statement is None or not hasattr(item.statement, "create_sql"):
         return item.create_sql or None
     return str(item.statement.create_sql(session.printer(redacted=True)))
+
+
+def defaults(item: Item) -> dict[int, str]:
+    """Of a table: the DEFAULT of columns that have one, by place from 1."""
+    if not isinstance(item.statement, CreateTable):
+        return {}
+    columns = enumerate(item.statement.columns, start=1)
+    return {place: column.default.text.strip() for place, column in columns if column.default is not None}
 
 
 def definition(item: Item) -> str | None:
@@ -102,8 +111,8 @@ def _objects(*kinds: str) -> Callable[[EngineSession], Rows]:
 def _columns(session: EngineSession) -> Rows:
     for item in session.catalog.of_kind(*RELATIONS):
         for place, column in enumerate(item.schema or (), start=1):
-            type = column.type
-            yield item.id, column.name, place, column.nullable, str(type), None, oid_of(type), modifier_of(type)
+            type, default = column.type, defaults(item).get(place)
+            yield item.id, column.name, place, column.nullable, str(type), default, oid_of(type), modifier_of(type)
 
 
 def _tables(session: EngineSession) -> Rows:

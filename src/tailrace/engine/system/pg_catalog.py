@@ -9,8 +9,8 @@ from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine.system.acl import acl
 from tailrace.engine.system.contract import Rows, SystemTable, table
-from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, array_oid, item_oid, schema_oid, schemas
-from tailrace.engine.system.mz_catalog import definition, function_rows, owner_id, pg_oid
+from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, array_oid, item_oid, key_oid, schema_oid, schemas
+from tailrace.engine.system.mz_catalog import defaults, definition, function_rows, owner_id, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_index import BTREE, indexes
 from tailrace.engine.system.type_rows import BASE_TYPES
@@ -108,17 +108,26 @@ def _class_row(
 def _attributes(session: EngineSession) -> Rows:
     for item in (*relations(session), *session.catalog.of_kind("type")):
         for place, column in enumerate(item.schema or (), start=1):
-            yield _attribute(class_oid(item), column.name, column.type, place, column.nullable)
+            has_default = place in defaults(item)
+            yield _attribute(class_oid(item), column.name, column.type, place, column.nullable, has_default)
     for index in indexes(session):
         for number, (column_place, text) in enumerate(index.keys):
             name, type = "expr" if column_place is None else text, index.key_type(session, number)
             yield _attribute(index.oid, name, type, number + 1, nullable=True)
 
 
-def _attribute(oid: int, name: str, type: SqlType, place: int, nullable: bool) -> tuple[Any, ...]:
+def _defaults(session: EngineSession) -> Rows:
+    for item in session.catalog.of_kind("table"):
+        for place, text in defaults(item).items():
+            yield key_oid(item, place), class_oid(item), place, text, text
+
+
+def _attribute(
+    oid: int, name: str, type: SqlType, place: int, nullable: bool, has_default: bool = False
+) -> tuple[Any, ...]:
     return (
         *(oid, name, oid_of(type), -1, length_of(type), place, modifier_of(type)),
-        *(_dimensions(type), not nullable, False, False, "", "", False, True, 0, 0),
+        *(_dimensions(type), not nullable, has_default, False, "", "", False, True, 0, 0),
         *("p" if length_of(type) > 0 else "x", "", None, None, None),
     )
 
@@ -229,6 +238,16 @@ def _activity(session: EngineSession) -> Rows:
         )
 
 
+def _database_activity(session: EngineSession) -> Rows:
+    """How many sessions there are; the rest is of pages and locks, which there are not."""
+    return [(DATABASE_OID, DEFAULT_DATABASE, len(session.engine.sessions.open()), *[0] * 12, None)]
+
+
+def _prepared(session: EngineSession) -> Rows:
+    for name, prepared in session.prepared.items():
+        yield name, prepared.text, None, [str(type) for type in prepared.parameters], True
+
+
 def _copying(session: EngineSession) -> Rows:
     """COPY … TO a bucket.  How much there will be, and how many rows there are by now, is known at its end alone."""
     for connected in session.engine.sessions.open():
@@ -301,6 +320,7 @@ TABLES: tuple[SystemTable, ...] = (
         " attfdwoptions text[]?",
         _attributes,
     ),
+    table("pg_catalog.pg_attrdef", "oid oid, adrelid oid, adnum smallint, adbin text, adsrc text", _defaults),
     table("pg_catalog.pg_type", _TYPE_COLUMNS, _types),
     table(
         "pg_catalog.pg_range",
@@ -354,6 +374,18 @@ TABLES: tuple[SystemTable, ...] = (
         " xact_start timestamptz?, query_start timestamptz?, state_change timestamptz?, wait_event_type text?,"
         " wait_event text?, state text, backend_xid bigint?, backend_xmin bigint?, query text, backend_type text",
         _activity,
+    ),
+    table(
+        "pg_catalog.pg_stat_database",
+        "datid oid, datname text, numbackends integer, xact_commit bigint, xact_rollback bigint, blks_read bigint,"
+        " blks_hit bigint, tup_returned bigint, tup_fetched bigint, tup_inserted bigint, tup_updated bigint,"
+        " tup_deleted bigint, conflicts bigint, temp_bytes bigint, deadlocks bigint, stats_reset timestamptz?",
+        _database_activity,
+    ),
+    table(
+        "pg_catalog.pg_prepared_statements",
+        "name text, statement text, prepare_time timestamptz?, parameter_types text[], from_sql boolean",
+        _prepared,
     ),
     table("pg_catalog.pg_authid", _ROLE_COLUMNS, _roles),
     table(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tailrace.engine.system.contract import SystemTable, empty
 
 TABLES: tuple[SystemTable, ...] = (
-    empty("pg_catalog.pg_attrdef", "oid oid, adrelid oid, adnum smallint, adbin text, adsrc text"),
     empty("pg_catalog.pg_shdescription", "objoid oid, classoid oid, description text"),
     empty("pg_catalog.pg_enum", "oid oid, enumtypid oid, enumsortorder real, enumlabel text"),
     empty(
@@ -101,6 +100,16 @@ TABLES: tuple[SystemTable, ...] = (
         "relid oid, schemaname text, relname text, seq_scan bigint, idx_scan bigint?, n_tup_ins bigint, "
         "n_tup_upd bigint, n_tup_del bigint, n_live_tup bigint, n_dead_tup bigint, last_vacuum timestamptz?, "
         "last_autovacuum timestamptz?, last_analyze timestamptz?, last_autoanalyze timestamptz?",
+    ),
+    empty(
+        "pg_catalog.pg_stat_user_indexes",
+        "relid oid, indexrelid oid, schemaname text, relname text, indexrelname text, idx_scan bigint, "
+        "idx_tup_read bigint, idx_tup_fetch bigint",
+    ),
+    empty(
+        "pg_catalog.pg_statio_user_tables",
+        "relid oid, schemaname text, relname text, heap_blks_read bigint, heap_blks_hit bigint, idx_blks_read bigint?, "
+        "idx_blks_hit bigint?",
     ),
     empty("pg_catalog.pg_user_mappings", "umid oid, srvid oid, srvname text, umuser oid, usename text"),
     empty("pg_catalog.pg_ts_config", "oid oid, cfgname text, cfgnamespace oid, cfgowner oid, cfgparser oid"),

@@ -37,9 +37,19 @@ _CONSTANTS = {
     "pg_get_serial_sequence": ("text, text",),
     "pg_tablespace_location": ("oid",),
     "inet_server_addr": ("",),
+    "inet_server_port": ("",),
+    "inet_client_port": ("",),
     "inet_client_addr": ("",),
 }
 """Always NULL: there are no such things here."""
+
+_LOCKS = {
+    "pg_advisory_lock": "text",
+    "pg_try_advisory_lock": "boolean",
+    "pg_advisory_unlock": "boolean",
+    "pg_advisory_xact_lock": "text",
+    "pg_try_advisory_xact_lock": "boolean",
+}
 
 RELATIONS = ("pg_available_extensions", "pg_get_keywords")
 """Functions without arguments whose rows are those of a system relation of the same name."""
@@ -85,6 +95,11 @@ FUNCTIONS = (
     _asked("pg_cancel_backend(integer) -> boolean"),
     _asked("pg_terminate_backend(integer) -> boolean"),
     _asked("pg_advisory_unlock_all() -> text"),
+    *(
+        _asked(f"{name}({arguments}) -> {result}")
+        for name, result in _LOCKS.items()
+        for arguments in ("bigint", "integer, integer")
+    ),
     _asked("pg_is_in_recovery() -> boolean"),
     _asked("pg_postmaster_start_time() -> timestamptz"),
     _asked("pg_conf_load_time() -> timestamptz"),
@@ -100,6 +115,7 @@ FUNCTIONS = (
     _asked("mz_is_superuser() -> boolean"),
     _asked("mz_version_num() -> integer"),
     _asked("txid_current() -> bigint"),
+    _asked("pg_current_xact_id() -> bigint"),
     *(
         _asked(signature)
         for kind in OID_ALIASES
