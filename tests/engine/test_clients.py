@@ -60,14 +60,21 @@ def test_a_change_takes_parameters_and_names_with_a_table_before_them(connection
     assert connection.execute("DELETE FROM bids b WHERE b.item = ANY(%s)", ([20, 21],)).rowcount == 2
 
 
-def test_returning_tells_what_went_in(connection: psycopg.Connection) -> None:
+def test_returning_tells_what_went_in_and_out(connection: psycopg.Connection) -> None:
     insert = "INSERT INTO bids VALUES (%s, 2.5, 'r'), (31, NULL, NULL) RETURNING item, price * 2 AS twice, bids.note"
     cursor = connection.execute(insert, (30,))
     assert [column.name for column in cursor.description or ()] == ["item", "twice", "note"]
     assert sorted(cursor.fetchall()) == [(30, Decimal(5), "r"), (31, None, None)]
     with pytest.raises(psycopg.errors.DivisionByZero):
         connection.execute("INSERT INTO bids (item) VALUES (32) RETURNING 1 / (item - 32)")
-    assert connection.execute("DELETE FROM bids WHERE item >= 30").rowcount == 2, "what cannot be told does not go in"
+    update = "UPDATE bids AS b SET price = %s, note = 'u' WHERE item >= %s RETURNING item, b.price, note"
+    assert sorted(connection.execute(update, (Decimal(4), 30)).fetchall()) == [(30, 4, "u"), (31, 4, "u")]
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        connection.execute("UPDATE bids SET price = 0 WHERE item = 30 RETURNING 1 / price")
+    gone = connection.execute("DELETE FROM bids WHERE item >= 30 RETURNING *")
+    assert gone.rowcount == 2, "what cannot be told does not go in"
+    assert sorted(gone.fetchall()) == [(30, 4, "u"), (31, 4, "u")]
+    assert connection.execute("DELETE FROM bids WHERE item >= 30 RETURNING item").fetchall() == []
 
 
 def test_an_error_has_everything_a_person_needs(connection: psycopg.Connection) -> None:

@@ -68,12 +68,14 @@ def test_the_catalog_knows_them(connection: psycopg.Connection) -> None:
     assert connection.execute(comments).fetchall() == [("type", 1, "to the right"), ("type", None, "in the plane")]
 
 
-def test_asyncpg_decodes_records(server: Server) -> None:
+def test_asyncpg_reads_and_sends_records(server: Server) -> None:
     async def work() -> None:
         connection = await asyncpg.connect(f"postgresql://materialize@127.0.0.1:{server.port}/materialize")
         try:
             found = await connection.fetchval("SELECT '(3,0.5)'::point")
             assert (found["x"], found["y"]) == (3, 0.5)
+            sent = await connection.fetchrow("SELECT ($1::point).x, ($1::point).y IS NULL", (7, None))
+            assert tuple(sent) == (7, True)
         finally:
             await connection.close()
 

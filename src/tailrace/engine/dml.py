@@ -119,14 +119,14 @@ def changeable(session: EngineSession, name: Name, verb: str) -> Item:
 
 
 @dataclass(kw_only=True, slots=True)
-class Inserted:
+class Changed:
     """How many rows, and what RETURNING says of them."""
 
     count: int = 0
     returned: pa.Table | None = None
 
 
-def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> Inserted:
+def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> Changed:
     table = changeable(session, statement.table, "INSERT")
     types = [type for type, _ in arguments]
     bound = plan_insert(session, statement, types)
@@ -134,14 +134,13 @@ def insert(session: EngineSession, statement: Insert, arguments: Arguments) -> I
     wait_until_filled(session.engine, bound.node)
     if scans(bound.node):
         session.refuse_in_transaction("INSERT ... SELECT")
-    inserted = Inserted()
+    inserted = Changed()
 
     def new() -> pa.Table:
         rows = queries.collect(session, bound, arguments)
         weighted = _weighted(table, rows, 1)
         if wanted is not None:
-            columns = weighted.select(range(len(table.schema or ())))
-            inserted.returned = returning.answer(session, wanted, table, columns, arguments)
+            inserted.returned = returning.answer(session, wanted, table, weighted, arguments)
         return weighted
 
     if session.transaction is not None:
@@ -185,12 +184,22 @@ def plan_delete(
     return _writable(_bound(session, table, statement, parameters, using=statement.using))
 
 
-def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> int:
+def delete(session: EngineSession, statement: Delete, arguments: Arguments) -> Changed:
     session.refuse_in_transaction("DELETE")
     table = changeable(session, statement.table, "DELETE")
     bound = plan_delete(session, statement, [type for type, _ in arguments])
+    wanted = returning.plan(session, statement, table, bound.parameters)
     wait_until_filled(session.engine, bound.node)
-    return _change(session, table, lambda: _weighted(table, queries.collect(session, bound, arguments), -1))
+    deleted = Changed()
+
+    def gone() -> pa.Table:
+        rows = _weighted(table, queries.collect(session, bound, arguments), -1)
+        if wanted is not None:
+            deleted.returned = returning.answer(session, wanted, table, rows, arguments)
+        return rows
+
+    deleted.count = _change(session, table, gone)
+    return deleted
 
 
 def plan_update(
@@ -214,20 +223,26 @@ def plan_update(
     return _writable(replace(bound, node=Project(input=bound.node, expressions=(*values[:count], *new), names=names)))
 
 
-def update(session: EngineSession, statement: Update, arguments: Arguments) -> int:
+def update(session: EngineSession, statement: Update, arguments: Arguments) -> Changed:
     """The rows of the condition leave as they were and come back as they are set, at the same tick."""
     session.refuse_in_transaction("UPDATE")
     table = changeable(session, statement.table, "UPDATE")
     bound = plan_update(session, statement, [type for type, _ in arguments])
+    wanted = returning.plan(session, statement, table, bound.parameters)
     wait_until_filled(session.engine, bound.node)
     count = len(table.schema or ())
+    updated = Changed()
 
     def both() -> pa.Table:
         found = queries.collect(session, bound, arguments)
         before, after = found.select(range(count)), found.select(range(count, 2 * count))
-        return pa.concat_tables([_weighted(table, before, -1), _weighted(table, after, 1)])
+        new = _weighted(table, after, 1)
+        if wanted is not None:
+            updated.returned = returning.answer(session, wanted, table, new, arguments)
+        return pa.concat_tables([_weighted(table, before, -1), new])
 
-    return _change(session, table, both)
+    updated.count = _change(session, table, both)
+    return updated
 
 
 def _bound(

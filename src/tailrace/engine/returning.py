@@ -1,4 +1,5 @@
-"""INSERT … RETURNING: a query over the rows that go in, answered before they do, so that its error keeps them out."""
+"""RETURNING: a query over the rows that go in, or that DELETE takes out, answered before they do, so that its error
+keeps everything as it is."""
 
 from __future__ import annotations
 
@@ -24,18 +25,22 @@ from tailrace.types.spark import ddl
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
+    from tailrace.statements.delete import Delete
     from tailrace.statements.insert import Insert
+    from tailrace.statements.update import Update
 
 _SELECT = "SELECT "
 
 
 def plan(
-    session: EngineSession, statement: Insert, table: Item, parameters: Sequence[SqlType | None]
+    session: EngineSession, statement: Insert | Update | Delete, table: Item, parameters: Sequence[SqlType | None]
 ) -> BoundQuery | None:
-    """The query of RETURNING, as if the table had the new rows only.  None: there is none."""
+    """The query of RETURNING, as if the table had these rows only.  None: there is none."""
     wanted = statement.returning
     if wanted is None:
         return None
+    if getattr(statement, "using", None) is not None:
+        raise NotSupported("RETURNING beside other relations not yet supported", position=wanted.start + 1)
     require(session, "SELECT", table)
     place = ".".join(map(quote_ident, (table.name.database, table.name.schema, table.name.item)))
     alias = quote_ident(statement.alias or table.name.item)
@@ -49,10 +54,10 @@ def plan(
 def answer(
     session: EngineSession, bound: BoundQuery, table: Item, rows: pa.Table, arguments: Arguments
 ) -> pa.Table:
-    """Runs one Spark job.  `rows` are new rows, all columns in their places."""
+    """Runs one Spark job.  `rows` have all columns in their places, and perhaps a weight behind them."""
     assert table.schema is not None
     views = session.engine.views
-    held = pa.Table.from_arrays(rows.columns, schema=arrow_schema(table.schema))
+    held = pa.Table.from_arrays(rows.columns[: len(table.schema)], schema=arrow_schema(table.schema))
     node = substitute(bound.node, literals(arguments))
     with views.scratch():
         view = views.add_arrow(held, ddl(table.schema))

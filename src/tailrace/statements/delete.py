@@ -1,16 +1,16 @@
-"""DELETE FROM table [[AS] alias] [USING from,…] [WHERE condition]."""
+"""DELETE FROM table [[AS] alias] [USING from,…] [WHERE condition] [RETURNING expression,…]."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailrace.engine import dml
+from tailrace.engine import dml, queries, returning
 from tailrace.engine.context import Arguments, Session
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
-from tailrace.statements.insert import refuse_returning
+from tailrace.statements.insert import parse_returning
 from tailrace.types.core import Schema, SqlType
 
 STARTS = (("DELETE",),)
@@ -24,23 +24,30 @@ class Delete:
     alias: str | None = None
     using: QueryText | None = None
     where: QueryText | None = None
+    returning: QueryText | None = None
 
 
 def parse(p: Parser) -> Delete:
     p.expect("DELETE", "FROM")
     table = p.name("table name")
     alias = p.identifier("alias") if p.accept("AS") or p.at_identifier() else None
-    using = p.clause(("WHERE",)) if p.accept("USING") else None
+    using = p.clause(("WHERE",), ("RETURNING",)) if p.accept("USING") else None
     where = p.clause(("RETURNING",), what="condition") if p.accept("WHERE") else None
-    refuse_returning(p)
-    return Delete(table=table, alias=alias, using=using, where=where)
+    return Delete(table=table, alias=alias, using=using, where=where, returning=parse_returning(p))
 
 
 def describe(
     statement: Delete, session: Session, parameters: Sequence[SqlType | None]
 ) -> tuple[tuple[SqlType, ...], Schema | None]:
-    return dml.plan_delete(session, statement, parameters).parameters, None
+    types = dml.plan_delete(session, statement, parameters).parameters
+    wanted = returning.plan(session, statement, session.resolve(statement.table, "table"), types)
+    return (types, None) if wanted is None else (wanted.parameters, queries.columns_of(wanted))
 
 
 def execute(statement: Delete, session: Session, arguments: Arguments) -> Result:
-    return Result(tag=f"DELETE {dml.delete(session, statement, arguments)}")
+    changed = dml.delete(session, statement, arguments)
+    tag = f"DELETE {changed.count}"
+    if changed.returned is None:
+        return Result(tag=tag)
+    _, columns = describe(statement, session, [type for type, _ in arguments])
+    return Result(tag=tag, columns=columns, rows=changed.returned.to_batches())

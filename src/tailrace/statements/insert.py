@@ -64,20 +64,12 @@ def parse(p: Parser) -> Insert:
         query=query,
         columns=columns,
         alias=alias,
-        returning=_returning(p),
+        returning=parse_returning(p),
         columns_position=columns_position,
     )
 
 
-def refuse_returning(p: Parser) -> None:
-    """In UPDATE and DELETE."""
-    if p.at(*_RETURNING):
-        raise NotSupported(
-            "RETURNING is for INSERT alone", hint="SELECT the rows before or after.", position=p.position
-        )
-
-
-def _returning(p: Parser) -> QueryText | None:
+def parse_returning(p: Parser) -> QueryText | None:
     """`[RETURNING expression,…]`."""
     return p.rest_as_text() if p.accept("RETURNING") else None
 

@@ -1,5 +1,5 @@
 """UPDATE table [[AS] alias] SET {column = expression | (column,…) = {[ROW] (expression,…) | (query)}},…
-[FROM relation,…] [WHERE condition].
+[FROM relation,…] [WHERE condition] [RETURNING expression,…].
 """
 
 from __future__ import annotations
@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tailrace.engine import dml
+from tailrace.engine import dml, queries, returning
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported, SyntaxFailure
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
-from tailrace.statements.insert import refuse_returning
+from tailrace.statements.insert import parse_returning
 from tailrace.types.core import Schema, SqlType
 
 STARTS = (("UPDATE",),)
@@ -40,6 +40,7 @@ class Update:
     alias: str | None = None
     using: QueryText | None = None
     where: QueryText | None = None
+    returning: QueryText | None = None
 
 
 def parse(p: Parser) -> Update:
@@ -52,8 +53,8 @@ def parse(p: Parser) -> Update:
     assignments = tuple(each for several in p.several(lambda: _assignments(p)) for each in several)
     using = p.clause(("WHERE",), ("RETURNING",)) if p.accept("FROM") else None
     where = p.clause(("RETURNING",), what="condition") if p.accept("WHERE") else None
-    refuse_returning(p)
-    return Update(table=table, assignments=assignments, alias=alias, using=using, where=where)
+    returned = parse_returning(p)
+    return Update(table=table, assignments=assignments, alias=alias, using=using, where=where, returning=returned)
 
 
 def _assignments(p: Parser) -> Sequence[Assignment]:
@@ -105,8 +106,15 @@ def _query(p: Parser) -> QueryText | None:
 def describe(
     statement: Update, session: Session, parameters: Sequence[SqlType | None]
 ) -> tuple[tuple[SqlType, ...], Schema | None]:
-    return dml.plan_update(session, statement, parameters).parameters, None
+    types = dml.plan_update(session, statement, parameters).parameters
+    wanted = returning.plan(session, statement, session.resolve(statement.table, "table"), types)
+    return (types, None) if wanted is None else (wanted.parameters, queries.columns_of(wanted))
 
 
 def execute(statement: Update, session: Session, arguments: Arguments) -> Result:
-    return Result(tag=f"UPDATE {dml.update(session, statement, arguments)}")
+    changed = dml.update(session, statement, arguments)
+    tag = f"UPDATE {changed.count}"
+    if changed.returned is None:
+        return Result(tag=tag)
+    _, columns = describe(statement, session, [type for type, _ in arguments])
+    return Result(tag=tag, columns=columns, rows=changed.returned.to_batches())

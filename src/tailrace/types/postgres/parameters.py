@@ -26,7 +26,7 @@ from tailrace.types.postgres.binary import (
     NO_UPPER,
     UPPER_INCLUSIVE,
 )
-from tailrace.types.postgres.oids import ELEMENT_OIDS, oid_of
+from tailrace.types.postgres.oids import ELEMENT_OIDS, FIRST_CUSTOM, oid_of
 from tailrace.types.postgres.text import ODD_ELEMENT, interval_text, text_form
 
 _DAY_INFINITY = 2**31 - 1
@@ -75,6 +75,8 @@ def _decode(data: bytes, oid: int) -> str:
         return _DECODERS[oid](data)
     if oid in ELEMENT_OIDS:
         return _array(data)
+    if oid >= FIRST_CUSTOM:  # of what CREATE TYPE makes, drivers know records alone
+        return _record(data)
     raise NotSupported(f"binary parameters of the type with OID {oid} not yet supported")
 
 
@@ -199,6 +201,25 @@ class _Elements:
             raise ValueError(length)
         self.at += length
         return _element(_decode(self.data[self.at - length : self.at], self.oid))
+
+
+def _record(data: bytes) -> str:
+    """The number of fields, then each with its OID and length."""
+    (count,) = unpack_from(">i", data)
+    at, fields = 4, []
+    for _ in range(count):
+        oid, length = unpack_from(">Ii", data, at)
+        at += 8 + max(length, 0)
+        if at > len(data):
+            raise ValueError(length)
+        fields.append("" if length < 0 else _field(_decode(data[at - length : at], oid)))
+    if at != len(data):
+        raise ValueError(data)
+    return "(" + ",".join(fields) + ")"
+
+
+def _field(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '""') + '"'
 
 
 def _range(bound_oid: int) -> Callable[[bytes], str]:
