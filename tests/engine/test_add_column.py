@@ -97,8 +97,11 @@ def test_what_cannot_be_added_is_refused_where_it_stands(spark: SparkSession) ->
             with pytest.raises(NotSupported) as caught:
                 engine.sql(statement)
             assert caught.value.position == statement.index(clause) + 1
-        engine.sql("ALTER TABLE t ADD b int NULL DEFAULT NULL")
-        assert rows(engine, "SELECT * FROM t") == []
+        engine.sql("INSERT INTO t VALUES (1); ALTER TABLE t ADD b int NULL DEFAULT NULL, ADD COLUMN c text")
+        with pytest.raises(DuplicateColumn):
+            engine.sql("ALTER TABLE t ADD d int, ADD d text")
+        engine.sql("INSERT INTO t VALUES (2, 3, 'x')")
+        assert rows(engine, "SELECT * FROM t") == [(1, None, None), (2, 3, "x")]
 
 
 def test_a_column_that_nobody_reads_gets_another_name(spark: SparkSession) -> None:

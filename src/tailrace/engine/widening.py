@@ -8,7 +8,7 @@ they did when those ran.  Sinks are restored last, and remember how wide their t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,18 +32,18 @@ WIDTH = "width"
 """Fact of a sink: how many columns of its table it knows, if not all."""
 
 
-def add_column(session: EngineSession, table: Item, column: ColumnDefinition) -> None:
+def add_columns(session: EngineSession, table: Item, columns: Sequence[ColumnDefinition]) -> None:
     """Between two ticks, so that no row is on its way."""
     engine = session.engine
     number = int(engine.storage.next_id()[1:])
-    statement = replace(table.statement, columns=(*table.statement.columns, column))
+    statement = replace(table.statement, columns=(*table.statement.columns, *columns))
     schema = table.schema or ()
     wide = replace(
         table,
         statement=statement,
         create_sql=statement.create_sql(session.printer()),
-        schema=(*schema, Column(column.name, column.type)),
-        depends_on=table.depends_on | named_in(column.type),
+        schema=(*schema, *(Column(column.name, column.type) for column in columns)),
+        depends_on=table.depends_on.union(*(named_in(column.type) for column in columns)),
         facts={**table.facts, WIDTHS: [*table.facts.get(WIDTHS, ()), [number, len(schema)]]},
     )
 

@@ -1,4 +1,4 @@
-"""ALTER TABLE [IF EXISTS] name RENAME [COLUMN] a TO b | ADD COLUMN [IF NOT EXISTS] c type
+"""ALTER TABLE [IF EXISTS] name RENAME [COLUMN] a TO b | ADD [COLUMN] [IF NOT EXISTS] c type,…
 | SET (RETAIN HISTORY …) | RESET (RETAIN HISTORY) | RENAME TO | OWNER TO"""
 
 from __future__ import annotations
@@ -33,16 +33,21 @@ class RenameColumn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AlterAddColumn:
-    """Of a column that may be NULL, and is in the rows that are there."""
+class AddedColumn:
+    """It may be NULL, and is in the rows that are there."""
 
-    name: Name
-    column: ColumnDefinition
+    definition: ColumnDefinition
     if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlterAddColumns:
+    name: Name
+    columns: tuple[AddedColumn, ...]
     if_exists: bool = False
 
 
-AlterTable: TypeAlias = RenameColumn | AlterAddColumn | AlterHistory | Rename | AlterOwner
+AlterTable: TypeAlias = RenameColumn | AlterAddColumns | AlterHistory | Rename | AlterOwner
 
 
 def parse(p: Parser) -> AlterTable:
@@ -63,16 +68,20 @@ def parse(p: Parser) -> AlterTable:
                 hint="A table keeps its columns as they are: make another one, or a view with other columns.",
                 position=position,
             )
-    if p.accept("ADD"):
-        p.accept("COLUMN")
-        if_not_exists = p.if_not_exists()
-        return AlterAddColumn(
-            name=target.name, column=_column(p), if_not_exists=if_not_exists, if_exists=target.if_exists
-        )
+    if p.at("ADD"):
+        columns = p.several(lambda: _added(p))
+        return AlterAddColumns(name=target.name, columns=columns, if_exists=target.if_exists)
     change = alter_object.common(p, target) or retain_history.parse_change(p, target)
     if change is None:
         raise p.expected("one of ADD or RENAME or SET or RESET or OWNER")
     return change
+
+
+def _added(p: Parser) -> AddedColumn:
+    p.expect("ADD")
+    p.accept("COLUMN")
+    if_not_exists = p.if_not_exists()
+    return AddedColumn(definition=_column(p), if_not_exists=if_not_exists)
 
 
 def _column(p: Parser) -> ColumnDefinition:
@@ -95,7 +104,7 @@ def _column(p: Parser) -> ColumnDefinition:
     return column
 
 
-def execute(statement: RenameColumn | AlterAddColumn, session: Session, arguments: Arguments) -> Result:
+def execute(statement: RenameColumn | AlterAddColumns, session: Session, arguments: Arguments) -> Result:
     tag = Result(tag="ALTER TABLE")
     table = session.resolve_if_exists(statement.name, "table", if_exists=statement.if_exists)
     if table is None:
@@ -109,12 +118,17 @@ def execute(statement: RenameColumn | AlterAddColumn, session: Session, argument
     if isinstance(statement, RenameColumn):
         renaming.rename_column(session, table, statement.column, statement.to)
         return tag
-    column = statement.column
-    if any(column.name == known.name for known in table.schema or ()):
+    known = [column.name for column in table.schema or ()]
+    new: list[ColumnDefinition] = []
+    for added in statement.columns:
+        column = added.definition
+        if column.name not in (*known, *(each.name for each in new)):
+            new.append(column)
+            continue
         message = f'column "{column.name}" of relation "{table.name.item}" already exists'
-        if not statement.if_not_exists:
+        if not added.if_not_exists:
             raise DuplicateColumn(message, position=column.position)
         session.notice(f"{message}, skipping", sqlstate="42701")
-        return tag
-    widening.add_column(session, table, column)
+    if new:
+        widening.add_columns(session, table, new)
     return tag
