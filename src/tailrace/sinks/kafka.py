@@ -143,7 +143,7 @@ class KafkaSink:
 
     def close(self) -> None:
         self._writer = None
-        self._plans.give_up()
+        self._plans.give_up(self._topics)
 
     def _open(self) -> Writer:
         if self._sink.guarantee == AT_LEAST_ONCE:

@@ -66,6 +66,7 @@ class Plans:
         writer.begin()
         writer.commit(self._topic, self._progress.records.owner(self._owner))
         self._fence(range(held.slots))
+        self._begun = 0
 
     def begin(self, writer: Writer, tick: Tick, slots: int, partitions: int, *, placed: bool = False) -> Plan:
         """A new plan, committed: from here on its slots may be written."""
@@ -101,7 +102,7 @@ class Plans:
         crash_point("kafka.slots_committed")
         return written
 
-    def give_up(self) -> None:
+    def give_up(self, topics: Topics) -> None:
         """Ends the transactions of slots that were not finished, so that readers need not wait for their time-out.
 
         If they belong to somebody else by now, or nobody answers, they are left alone.  Never fails.
@@ -110,7 +111,7 @@ class Plans:
         if slots == 0:
             return
         try:
-            Topics(self._sink.connection).check_reachable(_REACH_SECONDS)
+            topics.check_reachable(_REACH_SECONDS)
             if self._progress.read(wait=False, since=self._since).owner == self._owner:
                 self._fence(range(slots))
         except TailraceError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.engine import dml, flink_jobs, queries, returning
@@ -18,6 +19,10 @@ from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer, lines
 from tailrace.statements.contract import Result
 from tailrace.types.core import Schema, SqlType
+
+if TYPE_CHECKING:
+    from tailrace.statements.delete import Delete
+    from tailrace.statements.update import Update
 
 STARTS = (("INSERT",), ("EXECUTE", "INSERT"))
 _RETURNING = ("RETURNING",)
@@ -91,8 +96,21 @@ def describe(
     if flink_jobs.is_job(session, statement):
         return (), None
     types = dml.plan_insert(session, statement, parameters).parameters
+    return with_returned(statement, session, types)
+
+
+def with_returned(
+    statement: Insert | Update | Delete, session: Session, types: tuple[SqlType, ...]
+) -> tuple[tuple[SqlType, ...], Schema | None]:
+    """The parameters of a statement, which has these without RETURNING, and the columns that it answers with."""
     wanted = returning.plan(session, statement, session.resolve(statement.table, "table"), types)
     return (types, None) if wanted is None else (wanted.parameters, queries.columns_of(wanted))
+
+
+def answer(tag: str, changed: dml.Changed, columns: Schema | None) -> Result:
+    """What was done, and what RETURNING asked for."""
+    returned = changed.returned
+    return Result(tag=tag) if returned is None else Result(tag=tag, columns=columns, rows=returned.to_batches())
 
 
 def define(statement: Insert, session: Session, identity: Identity) -> Item:
@@ -106,8 +124,5 @@ def execute(statement: Insert, session: Session, arguments: Arguments) -> Result
             raise NotSupported("RETURNING of a job not supported", position=statement.returning.start + 1)
         return flink_jobs.start(session, [statement])
     inserted = dml.insert(session, statement, arguments)
-    tag = f"INSERT 0 {inserted.count}"
-    if inserted.returned is None:
-        return Result(tag=tag)
-    _, columns = describe(statement, session, [type for type, _ in arguments])
-    return Result(tag=tag, columns=columns, rows=inserted.returned.to_batches())
+    _, columns = with_returned(statement, session, tuple(type for type, _ in arguments))
+    return answer(f"INSERT 0 {inserted.count}", inserted, columns)

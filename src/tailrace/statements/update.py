@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tailrace.engine import dml, queries, returning
+from tailrace.engine import dml
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported, SyntaxFailure
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
-from tailrace.statements.insert import parse_returning
+from tailrace.statements.insert import answer, parse_returning, with_returned
 from tailrace.types.core import Schema, SqlType
 
 STARTS = (("UPDATE",),)
@@ -106,15 +106,10 @@ def _query(p: Parser) -> QueryText | None:
 def describe(
     statement: Update, session: Session, parameters: Sequence[SqlType | None]
 ) -> tuple[tuple[SqlType, ...], Schema | None]:
-    types = dml.plan_update(session, statement, parameters).parameters
-    wanted = returning.plan(session, statement, session.resolve(statement.table, "table"), types)
-    return (types, None) if wanted is None else (wanted.parameters, queries.columns_of(wanted))
+    return with_returned(statement, session, dml.plan_update(session, statement, parameters).parameters)
 
 
 def execute(statement: Update, session: Session, arguments: Arguments) -> Result:
     changed = dml.update(session, statement, arguments)
-    tag = f"UPDATE {changed.count}"
-    if changed.returned is None:
-        return Result(tag=tag)
-    _, columns = describe(statement, session, [type for type, _ in arguments])
-    return Result(tag=tag, columns=columns, rows=changed.returned.to_batches())
+    _, columns = with_returned(statement, session, tuple(type for type, _ in arguments))
+    return answer(f"UPDATE {changed.count}", changed, columns)

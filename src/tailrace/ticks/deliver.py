@@ -118,10 +118,10 @@ class Delivery:
 
     @property
     def needs(self) -> Tick:
-        """The tick before which no single tick need be kept for it.  A snapshot that is being written, or half written,
-        is what the relation was at its tick."""
-        is_snapshot = self._offered_at is not None and self.frontier == BEGINNING
-        return self._offered_at if self._offered_at is not None and is_snapshot else self.frontier
+        """The tick before which no single tick need be kept for it.  A snapshot that is being written is what the
+        relation was at its tick."""
+        is_snapshot = self.frontier == BEGINNING
+        return self._offered_at if is_snapshot and self._offered_at is not None else self.frontier
 
     def reopen(self, sink: Sink) -> None:
         """The same target by another way.  What it holds is asked again."""
