@@ -22,6 +22,7 @@ CAMPAIGN = (
     ("ours", "eo", "throughput"),
     ("spark_plain", "alo", "throughput"),
     ("flink", "eo", "throughput"),
+    ("pathway", "alo", "throughput"),
     ("ours", "alo", "throughput"),
     ("ours", "eo", "latency"),
     ("flink", "eo", "latency"),
@@ -37,6 +38,7 @@ def main() -> int:
             print(markdown(record.load_all()))
         case "setup":
             environment.build_flink()
+            environment.build_pathway()
         case _:
             return _campaign(args.workloads)
     return 0
@@ -61,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("state", help="the cost of a tick by rule, size of the change and size of the state")
     commands.add_parser("sql", help="what a client waits for: the catalog, one row, the next change")
     commands.add_parser("reading", help="catch-up reading of JSON and Avro beside Spark's own batch read")
-    commands.add_parser("setup", help="make Flink's environment")
+    commands.add_parser("setup", help="make the environments of Flink and Pathway")
     return parser
 
 

@@ -1,6 +1,6 @@
-"""The programs under test: ours and Spark's run in this project's own environment, Flink in one of its own.
+"""The programs under test: ours and Spark's run in this project's own environment, Flink and Pathway in their own.
 
-`python -m benchmarks setup` makes Flink's with pip and fetches its Kafka connector with the Ivy that Spark ships; a
+`python -m benchmarks setup` makes them with pip and fetches Flink's Kafka connector with the Ivy that Spark ships; a
 peer that is not set up is left out of a campaign, and the report says so.
 """
 
@@ -22,6 +22,9 @@ _FLINK = "apache-flink>=2.2,<2.3"
 _FLINK_CONNECTOR = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
 _FLINK_AVRO = ("org.apache.flink", "flink-sql-avro-confluent-registry", "2.2.0")
 
+PATHWAY_PYTHON = HOME / "pathway" / "bin" / "python"
+_PATHWAY = "pathway>=0.33,<0.34"
+
 
 def flink_is_there() -> bool:
     return FLINK_PYTHON.exists() and any(FLINK_JARS.glob("*.jar"))
@@ -36,25 +39,34 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def flink_versions() -> dict[str, str]:
-    listing = subprocess.run(
-        [str(FLINK_PYTHON), "-m", "pip", "list", "--format=freeze"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    installed = dict(line.split("==") for line in listing.splitlines() if "==" in line)
-    return {"apache-flink": installed["apache-flink"], _FLINK_CONNECTOR[1]: _FLINK_CONNECTOR[2]}
+    return {"apache-flink": _installed(FLINK_PYTHON)["apache-flink"], _FLINK_CONNECTOR[1]: _FLINK_CONNECTOR[2]}
+
+
+def pathway_versions() -> dict[str, str]:
+    return {"pathway": _installed(PATHWAY_PYTHON)["pathway"]}
+
+
+def _installed(python: Path) -> dict[str, str]:
+    command = [str(python), "-m", "pip", "list", "--format=freeze"]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return dict(line.split("==") for line in listing.splitlines() if "==" in line)
 
 
 def build_flink() -> None:
-    if not FLINK_PYTHON.exists():
-        subprocess.run([PYTHON, "-m", "venv", str(HOME / "flink")], check=True)
-    subprocess.run(
-        [str(FLINK_PYTHON), "-m", "pip", "install", "--quiet", "setuptools<80", _FLINK], check=True
-    )
+    _build(FLINK_PYTHON, "setuptools<80", _FLINK)
     FLINK_JARS.mkdir(parents=True, exist_ok=True)
     for jar in (_FLINK_CONNECTOR, _FLINK_AVRO):
         _fetch(jar)
+
+
+def build_pathway() -> None:
+    _build(PATHWAY_PYTHON, _PATHWAY)
+
+
+def _build(python: Path, *packages: str) -> None:
+    if not python.exists():
+        subprocess.run([PYTHON, "-m", "venv", str(python.parent.parent)], check=True)
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True)
 
 
 def _fetch(jar: tuple[str, str, str]) -> None:

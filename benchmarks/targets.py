@@ -1,6 +1,6 @@
 """How fast rows get into each target, beside the plain writer that somebody with Spark would use.
 
-`python -m benchmarks targets [--rows N] [--changes N] [--ticks N] [--only postgres,redis,iceberg,s3]` starts the servers,
+`python -m benchmarks targets [--rows N] [--changes N] [--ticks N] [--rounds N] [--only postgres,…]` starts the servers,
 writes a snapshot of N rows and then ticks of changes with our sinks, exactly once, and the same rows with plain writers.
 Both read the same Parquet files with the same Spark.  A plain writer that only appends is given a tick's new rows and
 leaves the old ones where they are; one that upserts ends with the same table as ours, if nothing fails on the way.  At
@@ -13,10 +13,11 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Protocol
 
 import pyarrow as pa
@@ -238,6 +239,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--changes", type=int, default=10_000, help="of each tick")
     parser.add_argument("--ticks", type=int, default=20)
     parser.add_argument("--warm-ticks", type=int, default=20, help="of fewer changes, that nobody measures")
+    parser.add_argument("--rounds", type=int, default=3, help="of everything; medians are told")
     parser.add_argument("--only", default=",".join((*TARGETS, "s3")))
     args = parser.parse_args(argv)
     extra = {"spark.driver.extraClassPath": os.pathsep.join(map(str, (jdbc_driver(), iceberg_spark_jar())))}
@@ -252,7 +254,7 @@ def main(argv: list[str]) -> int:
             with ExitStack() as running:
                 right &= _measure(TARGETS[name](spark, views, running), views, args)
         if "s3" in only:
-            right &= _measure_s3(views, args.rows, Path(folder))
+            right &= _measure_s3(views, args.rows, args.rounds, Path(folder))
     spark.stop()
     return 0 if right else 1
 
@@ -264,13 +266,14 @@ def rows_of(spark: SparkSession, count: int) -> DataFrame:
 def _measure(target: Target, views: Views, args: argparse.Namespace) -> bool:
     few = min(args.changes, 1000)
     _write(target, views, "warm", Work(rows=min(args.rows, _WARM), changes=few, ticks=args.warm_ticks))
-    snapshot, changes = _write(target, views, "bench", Work(rows=args.rows, changes=args.changes, ticks=args.ticks))
-    _say(target.name, "snapshot", args.rows, snapshot)
-    _say(target.name, "changes", args.ticks * args.changes, changes)
-    found = target.count("bench_ours")
-    if found != args.rows:
-        print(f"{target.name}: WRONG, {found:,} rows")
-    return found == args.rows
+    work = Work(rows=args.rows, changes=args.changes, ticks=args.ticks)
+    rounds = [_write(target, views, f"bench{number}", work) for number in range(args.rounds)]
+    _say(target.name, "snapshot", args.rows, _medians([snapshot for snapshot, _ in rounds]))
+    _say(target.name, "changes", args.ticks * args.changes, _medians([changes for _, changes in rounds]))
+    found = [target.count(f"bench{number}_ours") for number in range(args.rounds)]
+    if set(found) != {args.rows}:
+        print(f"{target.name}: WRONG, {found} rows")
+    return set(found) == {args.rows}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -281,6 +284,10 @@ class Work:
 
 
 Seconds = dict[str, float]  # by who wrote; ours is "ours"
+
+
+def _medians(rounds: Sequence[Seconds]) -> Seconds:
+    return {who: median(each[who] for each in rounds) for who in rounds[0]}
 
 
 def _write(target: Target, views: Views, name: str, work: Work) -> tuple[Seconds, Seconds]:
@@ -319,7 +326,7 @@ def _run(views: Views, old: pa.Table, new: pa.Table) -> str:
     return views.add_arrow(pa.concat_tables(weighted), f"{_DDL}, weight bigint")
 
 
-def _measure_s3(views: Views, rows: int, folder: Path) -> bool:
+def _measure_s3(views: Views, rows: int, rounds: int, folder: Path) -> bool:
     """COPY TO a bucket beside df.write.parquet to a folder, which is then uploaded, or left there."""
     with s3.S3() as server:
         server.make_bucket("bench")
@@ -351,13 +358,17 @@ def _measure_s3(views: Views, rows: int, folder: Path) -> bool:
             system = connection.file_system()
             fs.copy_files(f"{folder}/{name}", f"bench/{name}", destination_filesystem=system)
 
-        seconds = {}
-        for source in (f"(SELECT * FROM global_temp.snapshot_rows LIMIT {_WARM})", "global_temp.snapshot_rows"):
+        def all_of(source: str, mark: str) -> Seconds:
+            took = {}
             for write in (ours, to_folder, uploaded):
-                name = f"{write.__name__}-{'warm' if 'LIMIT' in source else 'all'}"
-                seconds[write.__name__] = seconds_of(lambda write=write, name=name, of=source: write(name, of))
+                name = f"{write.__name__}-{mark}"
+                took[write.__name__] = seconds_of(lambda write=write, name=name: write(name, source))
+            return took
+
+        all_of(f"(SELECT * FROM global_temp.snapshot_rows LIMIT {_WARM})", "warm")
+        seconds = _medians([all_of("global_temp.snapshot_rows", f"all{number}") for number in range(rounds)])
         _say("s3", "snapshot", rows, seconds)
-        paths = [str(path) for key, path in server.objects("bench").items() if "ours-all/" in key]
+        paths = [str(path) for key, path in server.objects("bench").items() if "ours-all0/" in key]
         return bool(views.large.read.parquet(*paths).count() == rows)
 
 
