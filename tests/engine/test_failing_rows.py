@@ -174,6 +174,25 @@ def test_a_view_stops_though_only_its_sink_computes_the_row(pipeline: Pipeline, 
     assert [pipeline.status(name)[0] for name in ("ratios", "ratios_out")] == ["running"] * 2
 
 
+def test_many_rows_of_a_new_view_are_computed_once_by_the_sink_that_is_made_next(
+    pipeline: Pipeline, topic: TopicFactory
+) -> None:
+    pipeline.sql("INSERT INTO t SELECT generate_series(1, 20001), '7'")
+    view = "CREATE MATERIALIZED VIEW parts AS SELECT k, 7 / v::int AS part FROM t;"
+    sink = f"""CREATE SINK parts_out FROM parts INTO KAFKA CONNECTION kafka (TOPIC '{topic()}')
+                 KEY (k) NOT ENFORCED FORMAT JSON ENVELOPE UPSERT"""
+    pipeline.sql(view + sink)
+    pipeline.engine.settle()
+    parts = pipeline.engine.catalog.resolve(("parts",)).id
+    assert [cost for cost in pipeline.engine.cluster.costs if cost.object == parts and cost.jobs] == []
+
+
+def test_many_rows_of_a_new_view_that_nobody_reads_are_computed_a_little_later(pipeline: Pipeline) -> None:
+    pipeline.sql("INSERT INTO t SELECT generate_series(1, 20001), '7'")
+    pipeline.sql("CREATE MATERIALIZED VIEW parts AS SELECT k, 7 / (k - 20001) AS part FROM t")
+    until(lambda: pipeline.status("parts") == ("stalled", "division by zero"), "what is wrong with the last row")
+
+
 def test_what_is_not_determined_by_the_input_is_refused(pipeline: Pipeline) -> None:
     pipeline.sql("CREATE VIEW momentary AS SELECT k, now() AS at FROM t")
     for query in ("SELECT now()", "SELECT random(), k FROM t", "SELECT k FROM t WHERE gen_random_uuid() IS NOT NULL",

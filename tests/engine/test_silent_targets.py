@@ -117,6 +117,25 @@ def test_a_sink_that_is_paused_in_the_middle_of_a_write_is_waited_for_by_nobody(
     engine.sql("DROP CLUSTER away CASCADE")
 
 
+def test_a_view_whose_reader_leaves_before_it_has_read_says_itself_what_is_wrong(engine, sinks, other_broker):
+    engine.sql("CREATE MATERIALIZED VIEW shares AS SELECT item, 100 / (item - 2) AS share FROM bids")
+    engine.sql(
+        "CREATE SINK shares_out FROM shares INTO KAFKA CONNECTION far (TOPIC 'silent_shares')"
+        " KEY (item) NOT ENFORCED FORMAT JSON ENVELOPE UPSERT"
+    )
+    engine.settle()
+    os.kill(other_broker.pid, signal.SIGSTOP)
+    try:
+        for item in (1, 2, 3):  # it waits for the first to be taken, and so does not see that 2 has no share
+            insert(engine, item)
+        assert status(engine, "shares") == ("running", None)
+        engine.sql("DROP SINK shares_out")
+        insert(engine, 4)
+    finally:
+        os.kill(other_broker.pid, signal.SIGCONT)
+    assert status(engine, "shares") == ("stalled", "division by zero")
+
+
 @pytest.mark.slow
 def test_a_broker_that_falls_silent_in_the_middle_of_much_holds_up_its_own_sink_alone(
     engine, sinks, broker, other_broker, monkeypatch
@@ -136,7 +155,7 @@ def test_a_broker_that_falls_silent_in_the_middle_of_much_holds_up_its_own_sink_
     many = far.sink._limits.small_rows + 1
     try:
         engine.sql(f"INSERT INTO bids SELECT generate_series(1, {many})")
-        assert far.is_reading
+        assert far.is_under_way
         for item in range(many + 1, many + 5):
             insert(engine, item)
         near = engine.cluster.deliveries[engine.catalog.resolve(("near_out",)).id]
@@ -159,7 +178,7 @@ def test_a_sink_that_is_dropped_in_the_middle_of_a_snapshot_leaves_nothing_open(
     )
     wait_for(lambda: is_there(broker.bootstrap, "silent_much") and any(ends(broker.bootstrap, "silent_much").values()))
     delivery = engine.cluster.deliveries[engine.catalog.resolve(("much_out",)).id]
-    assert delivery.is_reading  # so it is in the middle
+    assert delivery.is_under_way  # so it is in the middle
     engine.sql("DROP SINK much_out")
     settle(broker.bootstrap, "silent_much")
     engine.sql("DROP TABLE much; DROP CONNECTION here")

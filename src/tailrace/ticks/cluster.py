@@ -112,6 +112,7 @@ class Cluster:
             delivery = self.deliveries.pop(id, None)
             if delivery is not None:
                 delivery.close()
+                self._doubt(delivery)
             source = self.sources.pop(id, None)
             if source is not None:
                 source.close()
@@ -122,6 +123,12 @@ class Cluster:
             self.statuses.forget(id)
         self.keep_needed()
         self.lanes.close_unused()
+
+    def _doubt(self, gone: Delivery) -> None:
+        """What a reader has not come to read, it has not proven either."""
+        view = self.maintained.get(gone.relation)
+        if view is not None:
+            view.proven = min(view.proven, gone.frontier)
 
     def keep_needed(self) -> None:
         """Operators that nothing needs any more give their space back."""
@@ -261,6 +268,7 @@ class Cluster:
         """Some view or sink is behind and wants to be tried again: it failed, or it was not its time yet."""
         ids = [*self.maintained, *self.deliveries, *self.inputs]
         waiting = any(delivery.is_waiting or delivery.is_awaited for delivery in self.deliveries.values())
+        waiting = waiting or any(view.is_put_off for view in self.maintained.values())
         return waiting or any(self.statuses.of(id).status == "stalled" for id in ids)
 
     def failures(self) -> dict[str, int]:

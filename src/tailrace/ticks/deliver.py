@@ -236,11 +236,6 @@ class Delivery:
         errand = self._errand
         return errand is not None and not errand.is_long and errand.seconds > _SILENT_SECONDS
 
-    @property
-    def is_reading(self) -> bool:
-        """Spark reads the relation beside the loop: whether all its rows can be computed is not known yet."""
-        return self._errand is not None and self._errand.jobs is not None
-
     def await_answer(self, wake: Callable[[], None]) -> None:
         """Has `wake` called when the target has answered.  Raises if it has been silent for long."""
         if self._errand is None:

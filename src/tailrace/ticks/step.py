@@ -4,7 +4,8 @@ An object that fails keeps its frontier and says why in its status; what depends
 goes on.  Next time it is offered the fused change.
 
 What a view computes above its state is computed by whoever reads it (ivm/lazy.py).  If nobody does, the rows that
-arrive are computed here and thrown away, to know whether they have values.  If a reader fails, the views it reads are
+arrive are computed here and thrown away, to know whether they have values; of a new view with many rows not at once,
+since the next statement is likely to make a sink that reads them anyway.  If a reader fails, the views it reads are
 asked the same, so that the one at fault says so, and not only its readers.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,12 +33,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tailrace.ticks")
 
+_MANY = 20_000  # rows that take their time
+_PUT_OFF_SECONDS = 1.0  # for which a new view may find a reader
+
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Maintained:
     """A materialized view that is kept up to date.  `reads`: ids of the relations it depends on directly.
 
-    `is_lazy`: reading it can fail.  `proven`: as far as its readers know, every row of this tick could be computed.
+    `is_lazy`: reading it can fail.  `proven`: as far as its readers know, every row of this tick could be computed; a
+    reader that is behind takes its word back if a row proves it wrong (`_blame`), or if it leaves (`Cluster.drop`).
     """
 
     id: str
@@ -48,6 +53,8 @@ class Maintained:
     lane: str = FIRST
     frontier: Tick = BEGINNING
     proven: Tick = BEGINNING
+    made: float = field(default_factory=time.monotonic)
+    is_put_off: bool = False  # whether its rows can be computed is asked a little later
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,14 +101,13 @@ class Step:
             self._guarded(view.id, view.reads, min(view.frontier, view.proven), work)
 
     def deliver(self) -> None:
-        """After this whoever reads one of the views in the same step has done so."""
+        """After this whoever reads one of the views has done so, or will, and then say what is wrong with it."""
         for each in self.deliveries:
             self._guarded(each.id, each.reads, each.frontier, partial(self._deliver, each))
         if self._must_end():
             return
-        being_read = {each.relation for each in self.deliveries if each.is_reading}
         for view in self.views:
-            if view.id not in self.stuck and view.id not in being_read:
+            if view.id not in self.stuck and not view.is_put_off:
                 view.proven = view.frontier
 
     def _must_end(self) -> bool:
@@ -154,7 +160,8 @@ class Step:
         stops = [] if view.frontier == BEGINNING or is_stalled else self._stops(view, limit)
         for stop in (*stops, limit):
             view.root.advance(stop)
-            if is_behind or not is_read:
+            view.is_put_off = not is_read and self._may_wait(view, stop)
+            if (is_behind or not is_read) and not view.is_put_off:
                 self._prove(view, stop)
                 view.proven = max(view.proven, stop)
             view.frontier = stop
@@ -186,6 +193,11 @@ class Step:
         return sorted(each for each in wanted if view.frontier < each < limit)
 
     # ── rows that cannot be computed ──
+
+    def _may_wait(self, view: Maintained, t: Tick) -> bool:
+        """A view that is new, and large: whoever reads it first may well be about to come."""
+        is_new = view.is_lazy and view.proven == BEGINNING and time.monotonic() < view.made + _PUT_OFF_SECONDS
+        return is_new and view.root.delta(BEGINNING, t).rows > _MANY
 
     def _prove(self, view: Maintained, t: Tick) -> None:
         """Raises if a row that has come since `proven` cannot be computed.  Runs a Spark job if there is one."""

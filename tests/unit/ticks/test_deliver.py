@@ -262,7 +262,7 @@ def test_what_is_not_wanted_any_more_is_cancelled_and_its_sink_closed_when_it_is
     sink = delivery(target, *range(10, 60, 10))
     sink.beside, sink.jobs = True, CancelledJobs(target, ends=ends)  # type: ignore[assignment]
     assert not sink.deliver(Tick(20))
-    assert sink.is_reading
+    assert sink.is_under_way
     sink.close()
     assert target.closed == ends
     target.answers.set()
