@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -12,6 +13,8 @@ import pytest
 
 from tailrace.engine.engine import Engine
 from tailrace.errors import InvalidOption, KeyNotUnique, SqlError, TailraceError, Unavailable
+from tailrace.secret import Secret
+from tailrace.sinks.postgres_connection import PostgresConnection
 from tailrace.testing.postgres import PASSWORD, Postgres
 
 _numbers = itertools.count(1)
@@ -64,6 +67,13 @@ def status(engine: Engine, sink: str) -> tuple[str, str]:
     assert found is not None
     [row] = found.to_pylist()
     return row["status"], row["error"]
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_inserts_updates_and_deletes_arrive(
@@ -238,6 +248,25 @@ def test_a_key_that_turns_out_not_to_be_unique_stalls_until_it_is(
     assert rows(server, f"SELECT * FROM {name}.t ORDER BY total") == [("nut", 2), ("tea", 13)]
 
 
+def test_a_relation_with_more_columns_may_follow(
+    engine: Engine, connection: str, server: psycopg.Connection, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.loop, "pace", replace(engine.loop.pace, retry=0.1))
+    tea(engine, name)
+    sink(engine, name)
+    engine.sql(f"ALTER TABLE {name} ADD COLUMN note text; ALTER SINK {name}_out SET FROM {name}")
+    engine.sql(f"INSERT INTO {name} VALUES ('nut', 1, 'new')")
+    assert 'has no column "note"' in str(status(engine, f"{name}_out")[1])
+    server.execute(f"ALTER TABLE {name}.t ADD COLUMN note text".encode())
+    until(lambda: rows(server, f"SELECT * FROM {name}.t ORDER BY item") == [("nut", 1, "new"), ("tea", 12, None)])
+    engine.sql(f"CREATE MATERIALIZED VIEW {name}_v AS SELECT item, total::text, note FROM {name}")
+    engine.sql(f"CREATE MATERIALIZED VIEW {name}_w AS SELECT *, 1 AS one FROM {name}")
+    for other, why in (("v", 'Column "total" is missing, or of another type.'), ("w", 'Column "one" is new and never')):
+        with pytest.raises(SqlError, match="has other columns") as refused:
+            engine.sql(f"ALTER SINK {name}_out SET FROM {name}_{other}")
+        assert str(refused.value.detail).startswith(why)
+
+
 def test_show_and_drop(engine: Engine, connection: str, server: psycopg.Connection, name: str) -> None:
     tea(engine, name)
     sink(engine, name, table="t")
@@ -304,6 +333,17 @@ def test_a_server_that_cannot_be_reached_is_named(engine: Engine, postgres: Post
         engine.sql("VALIDATE CONNECTION nowhere")
 
 
+def test_limits_of_a_role_do_not_end_a_snapshot(postgres: Postgres, server: psycopg.Connection, name: str) -> None:
+    limits = ("statement_timeout", "idle_in_transaction_session_timeout")
+    server.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'".encode())
+    for limit in limits:
+        server.execute(f"ALTER ROLE {name} SET {limit} = '1s'".encode())
+    login = {"user": Secret(name), "password": Secret("x"), "database": "postgres"}
+    used = PostgresConnection(name="pg", host="127.0.0.1", port=postgres.port, **login)  # type: ignore[arg-type]
+    with used.open("limited") as session:
+        assert [rows(session, f"SHOW {limit}") for limit in limits] == [[("0",)], [("0",)]]
+
+
 def test_a_server_that_keeps_one_sink_waiting_keeps_no_other(
     engine: Engine, connection: str, postgres: Postgres, server: psycopg.Connection, name: str
 ) -> None:
@@ -320,11 +360,40 @@ def test_a_server_that_keeps_one_sink_waiting_keeps_no_other(
             engine.sql(f"INSERT INTO {name} VALUES ('rye{number}', {number})")
         waiting = engine.cluster.deliveries[engine.catalog.resolve((f"{name}_out",)).id]
         assert waiting.is_under_way  # at a lock that nobody has given up yet
-        deadline = time.monotonic() + 60
-        while len(rows(server, f"SELECT FROM {name}.free")) < 4:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-    deadline = time.monotonic() + 60
-    while len(rows(server, f"SELECT FROM {name}.t")) < 4:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+        until(lambda: len(rows(server, f"SELECT FROM {name}.free")) == 4)
+    until(lambda: len(rows(server, f"SELECT FROM {name}.t")) == 4)
+
+
+WAITING = """
+CREATE TABLE {0}.t (item int PRIMARY KEY);
+CREATE FUNCTION {0}.wait() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN PERFORM pg_advisory_xact_lock(hashtext('{0}')); RETURN NULL; END $$;
+CREATE TRIGGER wait BEFORE INSERT ON {0}.t EXECUTE FUNCTION {0}.wait()
+"""
+
+
+def test_a_snapshot_is_told_of_while_it_is_written_and_dropped_with_its_sink(
+    engine: Engine,
+    connection: str,
+    postgres: Postgres,
+    server: psycopg.Connection,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server that keeps it waiting for ever cannot keep DROP waiting, and commits nothing after it."""
+    monkeypatch.setattr("tailrace.ticks.deliver._MANY", 0)
+    server.execute(WAITING.format(name).encode())
+    engine.sql(f"CREATE TABLE {name} (item int NOT NULL, PRIMARY KEY (item)); INSERT INTO {name} VALUES (1), (2)")
+    with postgres.connect() as other:
+        other.execute(f"SELECT pg_advisory_lock(hashtext('{name}'))".encode())
+        sink(engine, name)
+        until(lambda: rows(server, "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") != [])
+        id = engine.catalog.resolve((f"{name}_out",)).id
+        told = (
+            "SELECT status, messages_staged, messages_committed FROM mz_internal.mz_sink_statuses"
+            f" JOIN mz_internal.mz_sink_statistics USING (id) WHERE id = '{id}'"
+        )
+        until(lambda: list(engine.sql(told).to_pylist()[0].values()) == ["running", 2, 0])  # type: ignore[union-attr]
+        engine.sql(f"DROP SINK {name}_out")
+    until(lambda: not rows(server, f"SELECT FROM pg_stat_activity WHERE application_name LIKE 'tailrace %-{id}'"))
+    assert rows(server, f"SELECT FROM {name}.t") == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 import redis as client_library
@@ -174,3 +176,36 @@ def test_a_server_that_cannot_be_reached_is_named(engine: Engine, redis: Redis, 
     with pytest.raises(SqlError, match="could not log in"):
         engine.sql(f"CREATE CONNECTION w TO REDIS (HOST '127.0.0.1', PORT {redis.port}, PASSWORD SECRET not_it)")
     engine.sql("VALIDATE CONNECTION r")
+
+
+def test_a_server_that_takes_no_writes_is_waited_for(
+    engine: Engine, server: client_library.Redis, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is full, or has become a replica."""
+    monkeypatch.setattr(engine.loop, "pace", replace(engine.loop.pace, retry=0.1))
+    engine.sql(f"CREATE TABLE {name} (item text NOT NULL, PRIMARY KEY (item)); INSERT INTO {name} VALUES ('a')")
+    sink(engine, name)
+    engine.settle()
+    server.config_set("maxmemory", "1")
+    try:
+        engine.sql(f"INSERT INTO {name} VALUES ('b')")
+        until(lambda: "not allowed when used memory" in str(status(engine, f"{name}_out")[1]))
+    finally:
+        server.config_set("maxmemory", "0")
+    until(lambda: set(strings(server, f"{name}:")) == {"a", "b"})
+    server.replicaof("127.0.0.1", "1")
+    try:
+        engine.sql(f"INSERT INTO {name} VALUES ('c')")
+        until(lambda: "against a read only replica" in str(status(engine, f"{name}_out")[1]))
+    finally:
+        server.replicaof("NO", "ONE")
+    until(lambda: set(strings(server, f"{name}:")) == {"a", "b", "c"})
+    engine.settle()
+    assert status(engine, f"{name}_out") == ("running", None)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

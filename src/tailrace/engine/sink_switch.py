@@ -68,15 +68,20 @@ def _switched(session: EngineSession, sink: Item, relation: Name) -> CreateSink:
 
 
 def _refuse_other_columns(old: Item, new: Item) -> None:
-    """Tables have the columns of the relation that they were made for."""
-    before, after = ([(column.name, column.type) for column in item.schema or ()] for item in (old, new))
-    if before != after:
-        raise SqlError(
-            f'{new.kind} "{new.name}" has other columns than {old.kind} "{old.name}"',
-            detail="The sink's target has the columns of the relation that it reads now.",
-            hint="Create a sink of its own for it.",
-            sqlstate="42P16",
-        )
+    """A target has the columns of the relation that it was made for.  More may come, if older rows need no value."""
+    before, after = ({column.name: column for column in item.schema or ()} for item in (old, new))
+    other = [name for name, column in before.items() if name not in after or after[name].type != column.type]
+    needed = [name for name, column in after.items() if name not in before and not column.nullable]
+    if not other and not needed:
+        return
+    raise SqlError(
+        f'{new.kind} "{new.name}" has other columns than {old.kind} "{old.name}"',
+        detail=f'Column "{other[0]}" is missing, or of another type.'
+        if other
+        else f'Column "{needed[0]}" is new and never NULL, and older rows of the target have no value for it.',
+        hint="Create a sink of its own for it.",
+        sqlstate="42P16",
+    )
 
 
 def _attempt(engine: Engine, before: Item, after: Item, new: Item) -> bool:

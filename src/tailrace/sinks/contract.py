@@ -70,3 +70,12 @@ class PatientSink(Sink, Protocol):
 
         None if there is too much of it for that.
         """
+
+
+@runtime_checkable
+class InterruptibleSink(Sink, Protocol):
+    """A sink whose target may keep it waiting for long, or for ever, and would then do what nobody wants any more."""
+
+    def interrupt(self) -> None:
+        """Has a `write` that is under way in another thread fail soon.  On return the target commits nothing more of
+        it, unless it has been told to already."""

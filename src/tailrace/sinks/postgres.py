@@ -28,6 +28,7 @@ from tailrace.ivm.views import TooMuch, few
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.arrow_stream import bytes_of, stream
 from tailrace.sinks.contract import Progress, Written
+from tailrace.sinks.cord import Cord
 from tailrace.sinks.postgres_connection import translate
 from tailrace.sinks.postgres_definition import TICK_SETTING, Defences, PostgresSinkDefinition
 from tailrace.sinks.upserts import DELETE, INSERT, UPDATE, partitions
@@ -43,6 +44,7 @@ class _Writer:
     """An open session, and what it knows of the sink's row in the progress table."""
 
     session: psycopg.Connection
+    cord: Cord
     generation: int
     tick: int | None
 
@@ -89,7 +91,7 @@ class PostgresSink:
         except BaseException:
             session.close()
             raise
-        self._writer = _Writer(session, generation, tick)
+        self._writer = _Writer(session, Cord(session.fileno()), generation, tick)
         return Progress(tick=None if tick is None else Tick(tick))
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
@@ -112,6 +114,13 @@ class PostgresSink:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.session.close()
+            writer.cord.close()
+
+    def interrupt(self) -> None:
+        """The server rolls back what it has not been told to commit, when it looks for more."""
+        writer = self._writer
+        if writer is not None:
+            writer.cord.cut()
 
     # ── who writes, and from where on ──
 

@@ -17,6 +17,11 @@ from tailrace.secret import Secret
 _CONNECT_SECONDS = 10
 # A peer that vanished without a word is noticed within half a minute, not after TCP's two hours.
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
+# Whatever the role's own settings are: what we send is in these forms, and a snapshot takes the time it takes.
+_SETTINGS = (
+    "-c datestyle=ISO,YMD -c timezone=UTC -c intervalstyle=postgres -c client_encoding=UTF8"
+    " -c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,8 +50,7 @@ class PostgresConnection:
             "sslmode": self.ssl_mode.replace("_", "-"),
             "application_name": application,
             "connect_timeout": _CONNECT_SECONDS,
-            # What we send is in these forms, whatever the role's own settings are.
-            "options": "-c datestyle=ISO,YMD -c timezone=UTC -c intervalstyle=postgres -c client_encoding=UTF8",
+            "options": _SETTINGS,
             **_KEEPALIVE,
         }
         try:

@@ -32,6 +32,7 @@ from tailrace.ivm.views import TooMuch, few
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.arrow_stream import bytes_of, stream
 from tailrace.sinks.contract import Progress, Written
+from tailrace.sinks.cord import Cord
 from tailrace.sinks.redis_connection import translate
 from tailrace.sinks.redis_definition import SCRIPT, Defences, RedisSinkDefinition
 from tailrace.sinks.upserts import DELETE, partitions
@@ -57,6 +58,7 @@ class _Writer:
     """An open client, and what it knows of the sink's progress key."""
 
     client: redis.Redis
+    cord: Cord
     script: str
     generation: int
     tick: int | None
@@ -105,7 +107,7 @@ class RedisSink:
         except BaseException:
             client.close()
             raise
-        self._writer = _Writer(client, script, generation, tick, unfinished)
+        self._writer = _Writer(client, _cord_of(client), script, generation, tick, unfinished)
         return Progress(
             tick=None if tick is None else Tick(tick), unfinished=None if unfinished is None else Tick(unfinished)
         )
@@ -132,6 +134,13 @@ class RedisSink:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.client.close()
+            writer.cord.close()
+
+    def interrupt(self) -> None:
+        """No further script is sent."""
+        writer = self._writer
+        if writer is not None:
+            writer.cord.cut()
 
     def _read(self, client: redis.Redis) -> tuple[int | None, int | None]:
         tick, unfinished = client.hmget(self._sink.progress_key, ["tick", "unfinished"])
@@ -278,6 +287,12 @@ class _Chunk:
             bytes=self.bytes + other.bytes,
             parts=(*self.parts, *other.parts),
         )
+
+
+def _cord_of(client: redis.Redis) -> Cord:
+    socket = None if client.connection is None else client.connection._get_socket()
+    assert socket is not None  # the client has one connection, and it was used
+    return Cord(socket.fileno())
 
 
 def _argument(text: str) -> bytes:

@@ -59,7 +59,7 @@ class RedisConnection:
 
 def translate(error: redis.RedisError, doing: str, connection: RedisConnection) -> TailraceError:
     """What the server or the client library said, as an error somebody can act on."""
-    said = " ".join(str(error).split())
+    said = " ".join(str(error).split()).removesuffix(".")
     if isinstance(error, redis.AuthenticationError):
         return SqlError(f'could not log in to Redis connection "{connection.name}"', detail=said, sqlstate="28000")
     if isinstance(error, redis.exceptions.NoPermissionError):

@@ -60,13 +60,16 @@ class Errand(Generic[T]):
         """Once it is over.  Raises what went wrong."""
         self.then(self._outcome.result())
 
-    def give_up(self, seconds: float, then: Callable[[], None]) -> None:
-        """Nobody wants its outcome any more.  `then` is called when it is over: before this returns, if that is up to
-        its jobs, and they end within so many seconds."""
+    def give_up(self, seconds: float, interrupt: Callable[[], None], then: Callable[[], None]) -> None:
+        """Nobody wants its outcome any more.  Its jobs are cancelled, and what is left of it is interrupted.
+
+        `then` is called when it is over: before this returns, if that is within so many seconds.
+        """
         deadline = time.monotonic() + seconds
         while self.jobs is not None and not self._outcome.done() and time.monotonic() < deadline:
             self.jobs.cancel()
-            self.is_over(_INSIST_SECONDS)
+            if not self.is_over(_INSIST_SECONDS):
+                interrupt()
         self._outcome.add_done_callback(lambda _: then())
 
     @property

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from tailrace.errors import SqlError, Unavailable
 from tailrace.ivm.operator import Operator
 from tailrace.ivm.zset import ZSet
-from tailrace.sinks.contract import PatientSink, Progress, Sink, Written
+from tailrace.sinks.contract import InterruptibleSink, PatientSink, Progress, Sink, Written
 from tailrace.ticks.beside import Errand, Jobs
 from tailrace.ticks.lane import FIRST
 from tailrace.types.core import BEGINNING, Tick
@@ -133,7 +133,9 @@ class Delivery:
         if self._errand is None:
             return self.sink.close()
         given_up, self._errand, self._offered_at = self._errand, None, None
-        return given_up.give_up(_END_SECONDS, self.sink.close)
+        sink = self.sink
+        interrupt = sink.interrupt if isinstance(sink, InterruptibleSink) else lambda: None
+        return given_up.give_up(_END_SECONDS, interrupt, sink.close)
 
     def owes_nothing(self, t: Tick) -> bool:
         """All changes up to `t` are known to be in the target."""
@@ -226,6 +228,12 @@ class Delivery:
         return self._errand is not None
 
     @property
+    def rows_under_way(self) -> int:
+        """Of a large change, that the target has not confirmed yet."""
+        errand = self._errand
+        return self._offered if errand is not None and errand.is_long else 0
+
+    @property
     def is_awaited(self) -> bool:
         """The target has not answered yet, and should have: somebody must look whether it is silent."""
         return self._errand is not None and not self._errand.is_long
@@ -234,7 +242,8 @@ class Delivery:
     def is_silent(self) -> bool:
         """The target has not answered for so long that nobody should wait for it."""
         errand = self._errand
-        return errand is not None and not errand.is_long and errand.seconds > _SILENT_SECONDS
+        limit = max(_SILENT_SECONDS, self.interval)  # what is written once a minute may take its time
+        return errand is not None and not errand.is_long and errand.seconds > limit
 
     def await_answer(self, wake: Callable[[], None]) -> None:
         """Has `wake` called when the target has answered.  Raises if it has been silent for long."""

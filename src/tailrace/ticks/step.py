@@ -175,6 +175,8 @@ class Step:
         sent = delivery.counts.messages
         if delivery.deliver(t):
             self.cluster.statuses.note(delivery.id, "running", hint=delivery.warning)
+        elif delivery.rows_under_way and self.cluster.statuses.of(delivery.id).status == "starting":
+            self.cluster.statuses.note(delivery.id, "running")  # its snapshot may take many minutes
         delivery.await_answer(self.cluster.wake)
         self.cluster.store.work.rows += delivery.counts.messages - sent
         return False

@@ -255,6 +255,40 @@ def test_a_change_that_is_being_written_needs_the_tick_it_began_at() -> None:
     assert sink.needs == 10
 
 
+def test_a_target_that_is_written_to_now_and_then_may_take_as_long(monkeypatch) -> None:
+    monkeypatch.setattr("tailrace.ticks.deliver._SILENT_SECONDS", 0.0)
+    sink = silent(SilentTarget(held=10))
+    assert sink.is_silent
+    sink.interval = 3600.0
+    assert not sink.is_silent
+
+
+def test_rows_are_under_way_from_the_offer_to_the_answer() -> None:
+    target = LargeTarget(held=10)
+    sink = silent(target)
+    assert sink.rows_under_way == 1
+    answered(target, sink)
+    assert sink.deliver(Tick(30))
+    assert (sink.rows_under_way, sink.counts.messages) == (0, 2)
+
+
+@dataclass
+class InterruptedTarget(LargeTarget):
+    """One that keeps everybody waiting until somebody cuts the line."""
+
+    def interrupt(self) -> None:
+        self.answers.set()
+
+
+def test_a_target_that_keeps_us_waiting_is_interrupted_when_jobs_are_not_what_is_waited_for() -> None:
+    target = InterruptedTarget(held=10)
+    sink = delivery(target, *range(10, 60, 10))
+    sink.beside, sink.jobs = True, CancelledJobs(target, ends=False)  # type: ignore[assignment]
+    assert not sink.deliver(Tick(20))
+    sink.close()
+    assert target.closed
+
+
 @pytest.mark.parametrize("ends", [True, False])
 def test_what_is_not_wanted_any_more_is_cancelled_and_its_sink_closed_when_it_is_over(ends: bool, monkeypatch) -> None:
     monkeypatch.setattr("tailrace.ticks.deliver._END_SECONDS", 0.3)

@@ -47,7 +47,9 @@ def _details(status: Status, error: str | None, namespace: str) -> str | None:
 
 
 def _namespaced(status: Status, namespace: str) -> str | None:
-    return None if status.error is None else f"{namespace}: {status.error}"
+    if status.error is None or status.error.startswith(f"{namespace}: "):  # many errors begin so by themselves
+        return status.error
+    return f"{namespace}: {status.error}"
 
 
 def _namespace(item: Item) -> str:
@@ -108,7 +110,7 @@ def _sink_statistics(session: EngineSession) -> Rows:
     for delivery in list(session.engine.cluster.deliveries.values()):
         counts = delivery.counts
         if delivery.id.startswith("u"):
-            staged = counts.messages + counts.messages_refused
+            staged = counts.messages + counts.messages_refused + delivery.rows_under_way
             yield delivery.id, REPLICA_ID, staged, counts.messages, counts.bytes, counts.bytes
 
 
