@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.types import IntegerType
 
 from tailrace.engine.engine import Engine
-from tailrace.errors import Fenced, KeyViolation, SqlError, TailraceError
+from tailrace.errors import Fenced, KeyViolation, SqlError, TailraceError, Unavailable
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.iceberg import IcebergSink
 from tailrace.sinks.iceberg_definition import Defences, Partition
@@ -94,6 +95,10 @@ def test_the_interval_holds_changes_back_until_it_is_altered(engine: Engine, war
     assert "COMMIT INTERVAL = '2 hours'" in str(engine.sql(f"SHOW CREATE SINK {name}_out").to_pylist())  # type: ignore[union-attr]
     until(lambda: warehouse.rows(name) == [("a", 1), ("b", 2)])
     assert len(warehouse.table(name).metadata.snapshots) == 2  # two ticks, one commit
+    engine.sql(f"ALTER TABLE {name} ADD COLUMN note text; ALTER SINK {name}_out SET FROM {name}")
+    engine.sql(f"INSERT INTO {name} VALUES ('c', 1, 'new'); ALTER SINK {name}_out SET (COMMIT INTERVAL '1s')")
+    until(lambda: ("c", 1, "new") in warehouse.rows(name))  # a relation with more columns: the table gets them too
+    assert [row for row in warehouse.rows(name) if row[0] != "c"] == [("a", 1, None), ("b", 2, None)]
 
 
 def test_the_files_may_be_in_a_bucket(engine: Engine, s3: S3, tmp_path: Path, name: str) -> None:
@@ -314,6 +319,42 @@ def test_a_table_tells_who_wrote_it(engine: Engine, warehouse: Warehouse) -> Non
     with table.manage_snapshots() as manage:
         manage.rollback_to_snapshot(first)
     assert IcebergSink(sink, engine.spark).progress().tick == 10  # and the engine knows that it has written more
+
+
+def test_a_column_that_somebody_adds_is_null_and_one_that_is_dropped_stalls_the_sink(
+    engine: Engine, warehouse: Warehouse
+) -> None:
+    sink = definition_of(warehouse.connection)
+    writer = IcebergSink(sink, engine.spark)
+    writer.progress()
+    writer.write(Tick(10), zset((1, "a", 1)))
+    with warehouse.table(sink.table).update_schema() as update:
+        update.add_column("more", IntegerType())
+    with pytest.raises(Fenced, match="modified by another writer"):
+        writer.write(Tick(20), zset((2, "b", 1)))
+    writer.progress()
+    writer.write(Tick(20), zset((2, "b", 1)))
+    assert warehouse.rows(sink.table) == [(1, "a", None), (2, "b", None)]
+    with warehouse.table(sink.table).update_schema() as update:
+        update.delete_column("v")
+    with pytest.raises(Fenced):
+        writer.write(Tick(30), zset((3, "c", 1)))
+    with pytest.raises(SqlError, match=r'column "v" of table "n.* was dropped'):
+        writer.progress()
+
+
+def test_a_table_that_was_written_and_is_gone_is_not_made_again(engine: Engine, warehouse: Warehouse) -> None:
+    sink = definition_of(warehouse.connection)
+    writer = IcebergSink(sink, engine.spark)
+    writer.progress()
+    writer.write(Tick(10), zset((1, "a", 1)))
+    warehouse.catalog.drop_table(f"n.{sink.table}")
+    with pytest.raises(Unavailable):
+        writer.write(Tick(20), zset((2, "b", 1)))
+    with pytest.raises(SqlError, match="is gone") as refused:
+        writer.progress()
+    assert refused.value.sqlstate == "42P01"
+    assert not warehouse.catalog.table_exists(f"n.{sink.table}")
 
 
 def test_the_table_is_put_in_order_after_some_commits(engine: Engine, warehouse: Warehouse) -> None:

@@ -60,6 +60,11 @@ def test_a_table_of_a_rest_catalog_is_the_view_also_after_the_catalog_was_killed
     until(lambda: engine.sql(status).to_pylist()[0]["status"] == "stalled")
     with pytest.raises(Unavailable, match="catalog connection errored"):
         engine.sql("VALIDATE CONNECTION lake")
+    with pytest.raises(Unavailable, match="ICEBERG sink validation: catalog connection errored"):
+        engine.sql(
+            f"CREATE SINK late FROM {name} INTO ICEBERG CATALOG CONNECTION lake (NAMESPACE 'n', TABLE 'late')"
+            " KEY (item) MODE UPSERT WITH (COMMIT INTERVAL '1s')"
+        )
     rest.start()
     until(lambda: rows_of(rest.catalog, name) == [("a", 2), ("b", 1)])
     engine.sql(f"DROP SINK {name}_out")

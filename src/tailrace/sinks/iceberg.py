@@ -114,6 +114,12 @@ class IcebergSink:
         try:
             table = catalog.load_table(sink.identifier)
         except NoSuchTableError:
+            if self._tick is not None:
+                raise SqlError(
+                    f'table "{sink.shown}" of sink "{sink.name}" is gone',
+                    hint="Bring it back from a copy; or drop the sink and create it again.",
+                    sqlstate="42P01",
+                ) from None
             schema = sink.table_schema
             spec = sink.partition_spec(schema)
             table = catalog.create_table(sink.identifier, schema, partition_spec=spec, properties=_PROPERTIES)
@@ -130,6 +136,7 @@ class IcebergSink:
         missing = [column for column in self._sink.columns if column.name not in there]
         if not missing:
             return
+        self._refuse_dropped(table, [column.name for column in missing])
         for column in missing:
             if not column.nullable:
                 raise SqlError(
@@ -140,6 +147,18 @@ class IcebergSink:
                 )
         with table.update_schema() as update:
             update.union_by_name(iceberg_columns.table_schema(tuple(missing)))
+
+    def _refuse_dropped(self, table: Table, names: list[str]) -> None:
+        """Or rows would keep NULL where the relation has a value."""
+        known = {field.name for schema in table.metadata.schemas for field in schema.fields}
+        dropped = [name for name in names if name in known]
+        if dropped and table.current_snapshot() is not None:
+            raise SqlError(
+                f'column "{dropped[0]}" of table "{self._sink.shown}" was dropped',
+                detail="Rows that are there have lost their values.",
+                hint="Drop the sink and the table, and create the sink again; or let it write to another table.",
+                sqlstate="42703",
+            )
 
     def _check_partitions(self, table: Table) -> None:
         schema, spec = table.schema(), table.spec()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, cast
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import (
@@ -24,11 +25,14 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Summary
-from pyiceberg.table.update import AssertTableUUID
+from pyiceberg.table.update import AssertCurrentSchemaId, AssertDefaultSpecId, AssertTableUUID
 from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from tailrace.errors import Fenced
+
+# pydantic's models: mypy knows their fields, not the way they are called.
+_AssertSchema, _AssertSpec = cast(Any, AssertCurrentSchemaId), cast(Any, AssertDefaultSpecId)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,7 +59,13 @@ def commit(table: Table, transaction: Transaction, *, conditional: bool = True) 
     if not conditional:
         transaction.commit_transaction()
         return
-    requirements = (*transaction._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
+    read = table.metadata
+    requirements = (
+        *transaction._requirements,
+        AssertTableUUID(uuid=read.table_uuid),
+        _AssertSchema(current_schema_id=read.current_schema_id),  # or a column may have been dropped that files have
+        _AssertSpec(default_spec_id=read.default_spec_id),
+    )
     try:
         table._do_commit(transaction._updates, requirements)
     except CommitFailedException as error:
