@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -32,6 +33,7 @@ def connection(engine: Engine, s3: S3) -> str:
         f" SECRET ACCESS KEY = SECRET s3_secret, ENDPOINT = '{s3.endpoint}', REGION = 'us')"
     )
     engine.sql("CREATE CONNECTION no_bucket TO REDIS (HOST '127.0.0.1') WITH (VALIDATE = false)")
+    engine.sql("CREATE CONNECTION amazon TO AWS (ACCESS KEY ID 'x', SECRET ACCESS KEY SECRET s3_secret)")
     engine.sql("CREATE TABLE few (id int NOT NULL, t text)")
     engine.sql("INSERT INTO few VALUES (1, 'a'), (2, NULL), (3, '')")
     return "bucket_connection"
@@ -66,7 +68,16 @@ def test_duckdb_reads_the_csv_as_it_was(engine: Engine, s3: S3, bucket: str) -> 
     copy(engine, f"({CSV})", f"'s3://{bucket}/' || 'x' || '/'", "FORMAT csv")
     paths = [str(path) for path in files(s3, bucket)]
     found = duckdb.sql(f"SELECT * FROM read_csv({paths}, header=false, allow_quoted_nulls=false)").fetchall()
-    assert sorted(found) == [(1, 'a,b\n"c"'), (2, None), (3, ""), (4, "plain"), (5, "\\.")]
+    expected = [(1, 'a,b\n"c"'), (2, None), (3, ""), (4, "plain"), (5, "\\.")]
+    assert sorted(found) == expected
+    assert sorted(row for path in paths for row in read_by_arrow(path)) == expected
+
+
+def read_by_arrow(path: str) -> list[tuple[object, ...]]:
+    read = pa.csv.ReadOptions(column_names=["id", "t"])
+    parse = pa.csv.ParseOptions(newlines_in_values=True)
+    convert = pa.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""])
+    return [tuple(row.values()) for row in pa.csv.read_csv(path, read, parse, convert).to_pylist()]
 
 
 def test_csv_with_options(engine: Engine, s3: S3, bucket: str) -> None:
@@ -137,6 +148,21 @@ def test_every_type_as_parquet(engine: Engine, s3: S3, bucket: str) -> None:
     paths = [str(path) for path in files(s3, bucket)]
     seen = duckdb.sql(f"SELECT n, f, t FROM read_parquet({paths}) WHERE a").fetchall()
     assert seen == [(TYPES["n"][2], Decimal("12.50"), 18446744073709551615)]
+
+
+ODD = "SELECT 'NaN'::double precision AS a, '-Infinity'::real AS b, 'Infinity'::double precision AS c, 'NaN' AS d"
+
+
+def test_what_is_no_number_stays_what_it_is(engine: Engine, s3: S3, bucket: str) -> None:
+    copy(engine, f"({ODD})", f"'s3://{bucket}/p'", "FORMAT parquet")
+    [path] = files(s3, bucket)
+    assert str(pq.read_table(path).to_pylist()) == "[{'a': nan, 'b': -inf, 'c': inf, 'd': 'NaN'}]"
+    copy(engine, f"({ODD})", f"'s3://{bucket}/c'", "FORMAT csv")
+    [path] = [each for each in files(s3, bucket) if each.suffix == ".csv"]
+    assert path.read_text() == "NaN,-Infinity,Infinity,NaN\n"
+    types = "{'a': 'DOUBLE', 'b': 'FLOAT', 'c': 'DOUBLE', 'd': 'VARCHAR'}"
+    read = duckdb.sql(f"SELECT * FROM read_csv('{path}', header=false, columns={types})").fetchall()
+    assert str(read) == "[(nan, -inf, inf, 'NaN')]"
 
 
 def test_many_rows_become_files_of_bounded_size(engine: Engine, s3: S3, bucket: str) -> None:
@@ -321,6 +347,10 @@ def test_who_may_not_delete_writes_nothing(engine: Engine, s3: S3, bucket: str) 
         ("COPY few TO 's3://b/p' WITH (FORMAT = 'csv')", "AWS CONNECTION is required for COPY ... TO <expr>"),
         ("COPY few TO 'file:///x' WITH ({}, FORMAT csv)", "only 's3://...' and 'gs://...' urls are supported"),
         ("COPY few TO 's3:///x' WITH ({}, FORMAT csv)", "only 's3://...' and 'gs://...' urls are supported"),
+        ("COPY few TO 's3://b//x' WITH ({}, FORMAT csv)", 'COPY TO target must not have "" between two slashes'),
+        ("COPY few TO 's3://b/../x' WITH ({}, FORMAT csv)", 'COPY TO target must not have ".." between two slashes'),
+        ("COPY (SELECT) TO 's3://b/x' WITH ({}, FORMAT csv)", "COPY of a query without columns"),
+        ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, MAX FILE SIZE 1000)", "MAX FILE SIZE cannot be less than 16MB"),
         ("COPY few TO NULL WITH ({}, FORMAT csv)", "COPY TO target value can not be null"),
         ("COPY few TO 1 + 1 WITH ({}, FORMAT csv)", "COPY TO target must have type text, not type integer"),
         ("COPY few TO 's3://b/p' WITH ({}, FORMAT text)", "FORMAT TEXT not yet supported"),
@@ -333,6 +363,15 @@ def test_who_may_not_delete_writes_nothing(engine: Engine, s3: S3, bucket: str) 
         ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, MAX FILE SIZE 'big')", "invalid MAX FILE SIZE: big"),
         ("COPY few TO 's3://b/p' WITH ({}, FORMAT parquet, HEADER)", "HEADER option is not supported with FORMAT"),
         ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, DELIMITER 'ab')", "must be a single one-byte character"),
+        ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, DELIMITER 'ü')", "must be a single one-byte character"),
+        ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, QUOTE '')", "COPY quote must be a single one-byte character"),
+        ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, NULL e'a\nb')", "null representation cannot use newline"),
+        ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, NULL 'a,b')", "delimiter character must not appear in the NULL"),
+        ("COPY few TO 's3://b/p' WITH ({}, FORMAT csv, DELIMITER '\"')", "delimiter and quote must be different"),
+        ("COPY few TO 'gs://b/p' WITH (AWS CONNECTION = amazon, FORMAT csv)", "has no ENDPOINT, which a 'gs://...'"),
+        ("COPY (SELECT 'NaN'::numeric AS n) TO 's3://b/p' WITH ({}, FORMAT parquet)", "numeric NaN is not supported"),
+        ("COPY few FROM 's3://b/p' WITH ({}, FORMAT csv)", "COPY from files not yet supported"),
+        ("COPY (SUBSCRIBE few) TO 's3://b/p' WITH ({}, FORMAT csv)", "SUBSCRIBE in COPY ... TO <expr> not supported"),
         ("COPY (SELECT '1 day'::interval AS i) TO 's3://b/p' WITH ({}, FORMAT parquet)", "Cannot encode the following"),
         ("COPY few TO 's3://no-such-bucket/p' WITH ({}, FORMAT csv)", 'bucket "no-such-bucket" does not exist'),
         ("COPY few TO 's3://b/p' WITH (AWS CONNECTION = few, FORMAT csv)", "is a table"),

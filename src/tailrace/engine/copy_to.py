@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tailrace.catalog.items import Item
-from tailrace.engine import aws
+from tailrace.engine import aws, copying
 from tailrace.engine.asking import answers, settled
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.privileges import use
@@ -49,13 +49,22 @@ def to_bucket(session: EngineSession, statement: CopyTo) -> Result:
     largest = _largest(statement)
     bound = _bound(session, statement)
     schema = columns_of(bound)
+    if not schema:
+        raise NotSupported("COPY of a query without columns to files not yet supported")
     format, select = _format(statement, schema)
     scheme, directory = _target(session, statement)
+    reached = aws.connection(session.engine, connection)
+    if scheme == "gs" and reached.endpoint is None:
+        raise InvalidOption(
+            f'AWS connection "{reached.name}" has no ENDPOINT, which a \'gs://...\' url needs',
+            hint="Google's is 'https://storage.googleapis.com'.",
+            position=statement.options.position(copy.AWS_CONNECTION),
+        )
     mark = hashlib.sha256(session.engine.region.encode()).hexdigest()[:8]
     export = Export(
         id=new_id(mark),
         mark=mark,
-        connection=aws.connection(session.engine, connection),
+        connection=reached,
         directory=directory,
         format=format,
         largest=largest,
@@ -149,8 +158,9 @@ def _format(statement: CopyTo, schema: Schema) -> tuple[FileFormat, str]:
     places = [f"c{i}" for i in range(len(schema))]
     match statement.format:
         case "csv":
-            style = _style(statement)
-            header = style.header(schema) if statement.options.get(copy.HEADER) else ""
+            given = copying.style(statement, "TO")
+            style = CsvStyle(delimiter=given.delimiter, quote=given.quote, escape=given.escape, null=given.null)
+            header = style.header(schema) if given.header else ""
             return CsvFiles(header), f"{style.line(schema, places)} AS line"
         case "parquet":
             for option in (copy.DELIMITER, copy.NULL, copy.QUOTE, copy.ESCAPE, copy.HEADER):
@@ -168,25 +178,6 @@ def _format(statement: CopyTo, schema: Schema) -> tuple[FileFormat, str]:
             raise InvalidOption(
                 f"unknown FORMAT: {statement.format}", position=statement.options.position(copy.FORMAT)
             )
-
-
-def _style(statement: CopyTo) -> CsvStyle:
-    options = statement.options
-    quote = options.get(copy.QUOTE) or '"'
-    style = CsvStyle(
-        delimiter=options.get(copy.DELIMITER) or ",",
-        quote=quote,
-        escape=options.get(copy.ESCAPE) or quote,
-        null=options.get(copy.NULL) or "",
-    )
-    for option, value in ((copy.DELIMITER, style.delimiter), (copy.QUOTE, style.quote), (copy.ESCAPE, style.escape)):
-        if len(value) != 1 or value in "\r\n":
-            raise InvalidOption(
-                f"COPY {option.name.lower()} must be a single one-byte character", position=options.position(option)
-            )
-    if style.delimiter == style.quote or style.delimiter in style.null or style.quote in style.null:
-        raise InvalidOption("COPY delimiter, quote and null text must differ")
-    return style
 
 
 def _refuse(statement: CopyTo, option: Option[Any], where: str) -> None:
@@ -231,5 +222,12 @@ def _target(session: EngineSession, statement: CopyTo) -> tuple[str, str]:
             position=expression.start + 1,
             sqlstate="22023",
         )
-    path = target.split("://", 1)[1].split("/", 1)
-    return parts.scheme, "/".join(part for part in (path[0], *path[1:]) if part).rstrip("/")
+    directory = target.split("://", 1)[1].rstrip("/")
+    odd = {"", ".", ".."} & set(directory.split("/"))
+    if odd:  # S3 has keys like that, and most of its clients cannot name them
+        raise SqlError(
+            f'COPY TO target must not have "{min(odd)}" between two slashes',
+            position=expression.start + 1,
+            sqlstate="22023",
+        )
+    return parts.scheme, directory

@@ -21,7 +21,7 @@ from tailrace.plan.expressions import Literal as Constant
 from tailrace.plan.nodes import Project, Scan
 from tailrace.plan.parse import parse_expression
 from tailrace.plan.to_spark import render
-from tailrace.sql.options import Option
+from tailrace.sql.options import Option, Options
 from tailrace.statements.contract import CopyStyle, Result
 from tailrace.types.core import TEXT, Char, Column, Varchar
 from tailrace.types.postgres import oid_of
@@ -33,19 +33,21 @@ if TYPE_CHECKING:
 
 _OUT = ("text", "csv", "binary")
 _MOST_BYTES = 1 << 30
+_NO_DELIMITERS = "\\.abcdefghijklmnopqrstuvwxyz0123456789"
+"""Of text: after a backslash they mean something else."""
 
 
 def to_client(statement: CopyTo, result: Result) -> Result:
     """The rows of a SELECT or SUBSCRIBE as the data of COPY … TO STDOUT."""
     result.tag = "COPY {rows}"
-    result.copy = _style(statement, "TO")
+    result.copy = style(statement, "TO")
     return result
 
 
 def from_client(session: EngineSession, statement: CopyFrom) -> Result:
     table = dml.changeable(session, statement.table, "INSERT")
-    columns, style = _columns(table, statement), _style(statement, "FROM")
-    return Result(tag="COPY {rows}", copy_in=Incoming(session, table, columns, style))
+    columns, lines = _columns(table, statement), style(statement, "FROM")
+    return Result(tag="COPY {rows}", copy_in=Incoming(session, table, columns, lines))
 
 
 def _columns(table: Item, statement: CopyFrom) -> tuple[str, ...]:
@@ -58,7 +60,8 @@ def _columns(table: Item, statement: CopyFrom) -> tuple[str, ...]:
     return statement.columns or tuple(names)
 
 
-def _style(statement: CopyTo | CopyFrom, verb: str) -> CopyStyle:
+def style(statement: CopyTo | CopyFrom, verb: str) -> CopyStyle:
+    """What the options say, if it can be read again."""
     from tailrace.statements import copy
 
     format, options = statement.format or "text", statement.options
@@ -73,16 +76,27 @@ def _style(statement: CopyTo | CopyFrom, verb: str) -> CopyStyle:
     for option in csv_only:
         if options.has(option) and not is_csv:
             raise InvalidOption(f"COPY {option.name} available only in CSV mode", position=options.position(option))
-    quote = options.get(copy.QUOTE) or '"'
+    quote = _given(options.get(copy.QUOTE), '"')
     header = options.get(copy.HEADER)
-    style = CopyStyle(
+    given = CopyStyle(
         is_csv=is_csv,
-        delimiter=options.get(copy.DELIMITER) or ("," if is_csv else "\t"),
+        delimiter=_given(options.get(copy.DELIMITER), "," if is_csv else "\t"),
         null=_given(options.get(copy.NULL), "" if is_csv else "\\N"),
         quote=quote,
-        escape=options.get(copy.ESCAPE) or quote,
+        escape=_given(options.get(copy.ESCAPE), quote),
         header=header is True,
     )
+    _check_characters(given, options)
+    return given
+
+
+def _check_characters(style: CopyStyle, options: Options) -> None:
+    """PostgreSQL's rules and words: what separates values must not be taken for one."""
+    from tailrace.statements import copy
+
+    def refuse(message: str, option: Option[str]) -> None:
+        raise InvalidOption(f"COPY {message}", position=options.position(option))
+
     known: tuple[tuple[Option[str], str], ...] = (
         (copy.DELIMITER, style.delimiter),
         (copy.QUOTE, style.quote),
@@ -90,10 +104,19 @@ def _style(statement: CopyTo | CopyFrom, verb: str) -> CopyStyle:
     )
     for given, value in known:
         if len(value.encode()) != 1:
-            raise InvalidOption(
-                f"COPY {given.name.lower()} must be a single one-byte character", position=options.position(given)
-            )
-    return style
+            refuse(f"{given.name.lower()} must be a single one-byte character", given)
+        if value in "\r\n":
+            refuse(f"{given.name.lower()} cannot be newline or carriage return", given)
+    if not style.is_csv and style.delimiter in _NO_DELIMITERS:
+        refuse(f'delimiter cannot be "{style.delimiter}"', copy.DELIMITER)
+    if "\r" in style.null or "\n" in style.null:
+        refuse("null representation cannot use newline or carriage return", copy.NULL)
+    if style.delimiter in style.null:
+        refuse("delimiter character must not appear in the NULL specification", copy.NULL)
+    if style.is_csv and style.delimiter == style.quote:
+        refuse("delimiter and quote must be different", copy.DELIMITER)
+    if style.is_csv and style.quote in style.null:
+        refuse("quote character must not appear in the NULL specification", copy.NULL)
 
 
 def _refuse_styles(statement: CopyTo | CopyFrom) -> None:

@@ -156,14 +156,18 @@ def _assumed(connection: S3Connection, region: str, now: datetime) -> AwsKey:
     )
 
 
+def has_own_key() -> bool:
+    """Whether the engine has one where AWS's tools look first."""
+    return bool(os.environ.get("AWS_ACCESS_KEY_ID") and os.environ.get("AWS_SECRET_ACCESS_KEY"))
+
+
 def _own_key(connection: S3Connection) -> AwsKey:
-    """The engine's own, as AWS's tools find it first."""
-    id, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
-    if not id or not secret:
+    if not has_own_key():
         raise SqlError(
             f'no credentials to take on the role of AWS connection "{connection.name}" with',
             hint="Start the engine with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in its environment.",
             sqlstate="28000",
         )
+    id, secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
     token = os.environ.get("AWS_SESSION_TOKEN")
     return AwsKey(id=id, secret=Secret(secret), token=Secret(token) if token else None)

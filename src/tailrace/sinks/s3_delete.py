@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from urllib.parse import quote
 
 import requests
 
 from tailrace.errors import SqlError, Unavailable
-from tailrace.sinks.aws_signing import Request, Scope, Signer
+from tailrace.sinks.aws_signing import Request, Scope, Signer, has_own_key
 from tailrace.sinks.s3_connection import S3Connection, translate
 
 _SECONDS = 30.0
 
 
 def delete_object(connection: S3Connection, path: str) -> None:
-    """Deletes `bucket/key`; one that is not there is no error.  For connections with a key of their own."""
+    """Deletes `bucket/key`; one that is not there is no error."""
     region = connection.region or "us-east-1"
     endpoint = connection.endpoint or f"https://s3.{region}.amazonaws.com"
     request = Request(method="DELETE", url=f"{endpoint}/{quote(path, safe='/-_.~')}", headers={})
-    headers = Signer(connection, Scope(service="s3", region=region)).sign(request)
+    headers = _signer(connection, region).sign(request)
     try:
         answer = requests.delete(request.url, headers=headers, timeout=_SECONDS)
     except requests.RequestException as error:
@@ -35,9 +36,16 @@ def delete_object(connection: S3Connection, path: str) -> None:
         raise Unavailable(f"s3: HTTP status {answer.status_code} while using DeleteObject", detail=answer.text[:1000])
 
 
+@lru_cache(maxsize=16)
+def _signer(connection: S3Connection, region: str) -> Signer:
+    """Kept, with the key of a role that it has taken on."""
+    return Signer(connection, Scope(service="s3", region=region))
+
+
 def delete(connection: S3Connection, path: str) -> None:
-    """The same, also with a role, whose key Arrow finds in more places; then an object for the folder may be left."""
-    if connection.role_arn is None:
+    """The same.  The key to take on a role with is found by Arrow in more places; then an object for the folder may be
+    left."""
+    if connection.role_arn is None or has_own_key():
         delete_object(connection, path)
         return
     try:

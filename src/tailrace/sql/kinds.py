@@ -60,6 +60,15 @@ class Text(Kind[str]):
         return printer.text(value)
 
 
+class Size(Text):
+    """`'100MB'`, or a number of bytes."""
+
+    shown = "size"
+
+    def parse(self, p: Parser) -> str:
+        return p.advance().value if p.token.kind is TokenKind.NUMBER else super().parse(p)
+
+
 class Integer(Kind[int]):
     shown = "integer"
 
@@ -269,6 +278,7 @@ class Anything(Kind[str]):
 
 
 TEXT = Text()
+SIZE = Size()
 INTEGER = Integer()
 FLOAT = Float()
 POSITIVE = PositiveInteger()

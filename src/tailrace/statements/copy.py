@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from tailrace.engine import copy_to, copying
 from tailrace.engine.context import Arguments, Session
 from tailrace.errors import NotSupported
-from tailrace.sql.kinds import BOOLEAN, OBJECT, TEXT, Several
+from tailrace.sql.kinds import BOOLEAN, OBJECT, SIZE, TEXT, Several
 from tailrace.sql.lexer import Kind
 from tailrace.sql.names import Name, QueryText
 from tailrace.sql.options import Given, Option, Options, parse_options
@@ -27,7 +27,7 @@ STARTS = (("COPY",),)
 
 FORMAT = Option("FORMAT", TEXT, doc="text, csv, binary or parquet.")
 AWS_CONNECTION = Option("AWS CONNECTION", OBJECT, doc="How to reach the bucket.")
-MAX_FILE_SIZE = Option("MAX FILE SIZE", TEXT, doc="Begin a new file after this much.")
+MAX_FILE_SIZE = Option("MAX FILE SIZE", SIZE, doc="Begin a new file after this much.")
 DELIMITER = Option("DELIMITER", TEXT, doc="Between two fields.")
 NULL = Option("NULL", TEXT, doc="How NULL is written.")
 QUOTE = Option("QUOTE", TEXT, doc="Around a field.")
@@ -142,8 +142,12 @@ def execute(statement: Copy, session: Session, arguments: Arguments) -> Result:
             return copying.from_client(session, statement)
         case CopyTo():
             return copy_to.to_bucket(session, statement)
-        case CopyFrom():
-            raise NotSupported("COPY from files not yet supported")
+        case CopyFrom(origin=origin):
+            raise NotSupported(
+                "COPY from files not yet supported",
+                hint="Load with COPY … FROM STDIN, or read a topic.",
+                position=None if origin is None else origin.start + 1,
+            )
 
 
 def _rows(of: Name | Select | Subscribe, session: Session, arguments: Arguments) -> Result:

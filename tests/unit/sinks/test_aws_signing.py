@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
@@ -16,6 +17,7 @@ from tailrace.errors import SqlError
 from tailrace.secret import Secret
 from tailrace.sinks.aws_signing import AwsKey, Request, Scope, Signer, signed
 from tailrace.sinks.s3_connection import S3Connection
+from tailrace.sinks.s3_delete import delete
 from tailrace.testing.s3 import ACCESS_KEY, S3, SECRET_KEY
 
 
@@ -99,4 +101,20 @@ def test_a_role_that_does_not_trust_us_says_where_the_external_id_is(sts: list[d
         signer.sign(Request(method="GET", url="http://127.0.0.1/", headers={}))
     assert refused.value.sqlstate == "28000"
     assert "mz_aws_connections" in (refused.value.hint or "")
+    assert len(sts) == 1
+
+
+def test_objects_are_deleted_with_a_role_that_is_taken_on_once(s3: S3, sts: list[dict[str, str]]) -> None:
+    bucket = s3.make_bucket("roles")
+    key = S3Connection(
+        name="k", endpoint=s3.endpoint, access_key_id=Secret(ACCESS_KEY), secret_access_key=Secret(SECRET_KEY)
+    )
+    paths = [f"{bucket}/p/{name}" for name in ("a", "b c", "ü+%")]
+    for path in paths:
+        with key.file_system().open_output_stream(path):
+            pass
+    assert len(s3.objects(bucket)) == len(paths)
+    for path in (*paths, *paths):  # one that is not there any more is no error
+        delete(replace(role("mz_region_u1"), endpoint=s3.endpoint), path)
+    assert not s3.objects(bucket)
     assert len(sts) == 1
