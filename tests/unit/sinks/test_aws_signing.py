@@ -47,6 +47,9 @@ def test_a_server_takes_a_good_signature_alone(secret: str, status: int, s3: S3)
     assert answer.status_code == status
 
 
+_REFUSED = "<ErrorResponse><Error><Message>no</Message></Error></ErrorResponse>"
+
+
 class _Sts(BaseHTTPRequestHandler):
     """Gives out the key of the S3 server to whoever asks in the right way, and says no to others."""
 
@@ -59,7 +62,8 @@ class _Sts(BaseHTTPRequestHandler):
         now = datetime.now(UTC) + timedelta(hours=1)
         key = f"<AccessKeyId>{ACCESS_KEY}</AccessKeyId><SecretAccessKey>{SECRET_KEY}</SecretAccessKey>"
         key += f"<SessionToken>t</SessionToken><Expiration>{now:%Y-%m-%dT%H:%M:%SZ}</Expiration>"
-        said = f"<R xmlns='urn:x'><Credentials>{key}</Credentials></R>" if trusted else "<R><Message>no</Message></R>"
+        taken_on = f"<AssumeRoleResult><Credentials>{key}</Credentials></AssumeRoleResult>"
+        said = f"<AssumeRoleResponse xmlns='urn:x'>{taken_on}</AssumeRoleResponse>" if trusted else _REFUSED
         self.send_response(200 if trusted else 403)
         self.end_headers()
         self.wfile.write(said.encode())
@@ -118,3 +122,14 @@ def test_objects_are_deleted_with_a_role_that_is_taken_on_once(s3: S3, sts: list
         delete(replace(role("mz_region_u1"), endpoint=s3.endpoint), path)
     assert not s3.objects(bucket)
     assert len(sts) == 1
+
+
+def test_files_are_written_by_a_role_that_arrow_takes_on_with_its_external_id(
+    s3: S3, sts: list[dict[str, str]]
+) -> None:
+    bucket = s3.make_bucket("by-role")
+    system = replace(role("mz_region_u1"), endpoint=s3.endpoint, region="us-east-1").file_system()
+    with system.open_output_stream(f"{bucket}/p/a") as stream:
+        stream.write(b"1")
+    assert list(s3.objects(bucket)) == ["p/a"]
+    assert {(each["RoleArn"], each["ExternalId"]) for each in sts} == {("arn:aws:iam::1:role/r", "mz_region_u1")}
