@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +16,7 @@ from pyspark.sql import SparkSession
 from tailrace.errors import Fenced, Unavailable
 from tailrace.ivm.zset import ZSet
 from tailrace.secret import Secret
+from tailrace.sinks import redis_connection
 from tailrace.sinks.redis import ChunkSize, RedisSink
 from tailrace.sinks.redis_connection import RedisConnection
 from tailrace.sinks.redis_definition import Defences, RedisSinkDefinition
@@ -218,3 +221,25 @@ def _cut(chunks: Iterator[Any]) -> Iterator[Any]:
     yield next(chunks)
     yield next(chunks)
     raise ConnectionError
+
+
+def test_a_write_that_the_server_keeps_waiting_can_be_interrupted(
+    redis: Redis, writers: Writers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_connection, "_SECONDS", 600.0)  # it does not end by itself
+    writer = writers.open()
+    writer.progress()
+    with redis.connect() as client, ThreadPoolExecutor() as beside:
+        client.execute_command("CLIENT", "PAUSE", 60_000, "WRITE")
+        try:
+            writing = beside.submit(writer.write, T1, zset((1, "a", 1)))
+            while not writing.done():
+                writer.interrupt()
+                time.sleep(0.02)
+        finally:
+            client.execute_command("CLIENT", "UNPAUSE")
+        with pytest.raises(Unavailable):
+            writing.result()
+    if writer.progress().tick is None:
+        writer.write(T1, zset((1, "a", 1)))
+    assert contents(redis, writers.sink) == {1: "a"}
