@@ -6,24 +6,32 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, RELATIONS, FullName, Item
+from tailrace.catalog.items import DEFAULT_DATABASE, RELATIONS, FullName, Item
+from tailrace.catalog.namespaces import DEFAULT_PATH, SYSTEM_SCHEMAS, Namespaces, unknown_database, unknown_schema
 from tailrace.errors import DependentObjects, DuplicateObject, SqlError, UnknownObject, WrongObjectType
 from tailrace.plan.names import Relation
-
-SYSTEM_SCHEMAS = ("mz_catalog", "mz_internal", "pg_catalog", "information_schema")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Catalog:
     """Items by id, and by name.  One namespace for all kinds, as in the reference system.
 
-    `temporary`: as one session sees it, the schema of what goes with that session.  It comes first in the search for a
-    name, and is called `pg_temp` too.
+    As one session sees it: `database` and the schemas of `path` are where names that do not say more are looked for,
+    and new items go to the first schema of the path that exists.  What the catalog keeps as text is read, in every
+    session, as the first picture of it reads names.  `temporary`: the schema of what goes with the session.  It comes
+    first in the search for a name, and is called `pg_temp` too.
     """
 
     items: dict[str, Item] = field(default_factory=dict)
     by_name: dict[FullName, str] = field(default_factory=dict)
+    namespaces: Namespaces = field(default_factory=Namespaces)
+    database: str = DEFAULT_DATABASE
+    path: tuple[str, ...] = DEFAULT_PATH
     temporary: str | None = None
+
+    def as_kept(self) -> Catalog:
+        """As texts that the catalog keeps read names: whatever the session's database and path are."""
+        return replace(self, database=DEFAULT_DATABASE, path=DEFAULT_PATH)
 
     def with_item(self, item: Item) -> Catalog:
         if item.name in self.by_name:
@@ -44,40 +52,78 @@ class Catalog:
         id = self.by_name.get(name)
         return None if id is None else self.items[id]
 
-    def full_name(self, parts: tuple[str, ...]) -> FullName:
+    def full_name(self, parts: tuple[str, ...], position: int | None = None) -> FullName:
         """What a possibly qualified name means for a new item."""
         if len(parts) > 3:
             raise SqlError(f"qualified name has more than three parts: {'.'.join(parts)}", sqlstate="42601")
-        full = FullName(*(DEFAULT_DATABASE, DEFAULT_SCHEMA)[: 3 - len(parts)], *parts)
-        if full.database != DEFAULT_DATABASE:
-            raise UnknownObject(f"unknown database '{full.database}'", sqlstate="3D000")
-        if full.schema == "pg_temp" and self.temporary is not None:
-            full = replace(full, schema=self.temporary)
-        if full.schema not in (DEFAULT_SCHEMA, self.temporary) and full.schema not in SYSTEM_SCHEMAS:
-            raise UnknownObject(f"unknown schema '{full.schema}'", sqlstate="3F000")
+        if len(parts) == 1:
+            if self.schema is None:
+                raise UnknownObject("no schema has been selected to create in", sqlstate="3F000", position=position)
+            return self._placed(self.database, self.schema, parts[0])
+        *database, schema, item = parts
+        full = self._placed(database[0] if database else self.database, schema, item)
+        if self.namespaces.database(full.database) is None and not self._is_everywhere(full.schema):
+            raise unknown_database(full.database, position)
+        if not self._is_there(full.database, full.schema):
+            raise unknown_schema(full.schema, position)
         return full
 
+    @property
+    def schema(self) -> str | None:
+        """The first schema of the path that exists: where new items go."""
+        return next(iter(self.schemas), None)
+
+    @property
+    def schemas(self) -> tuple[str, ...]:
+        """Those of the path that exist."""
+        path = (self._placed(self.database, name, "").schema for name in self.path)
+        return tuple(dict.fromkeys(name for name in path if self._is_there(self.database, name)))
+
+    def _placed(self, database: str, schema: str, item: str) -> FullName:
+        if schema == "pg_temp" and self.temporary is not None:
+            schema = self.temporary
+        return FullName(DEFAULT_DATABASE if self._is_everywhere(schema) else database, schema, item)
+
+    def _is_everywhere(self, schema: str) -> bool:
+        """It is in no database."""
+        return schema in SYSTEM_SCHEMAS or schema == self.temporary
+
+    def _is_there(self, database: str, schema: str) -> bool:
+        return self._is_everywhere(schema) or self.namespaces.schema(database, schema) is not None
+
+    def _places(self, parts: tuple[str, ...]) -> list[FullName]:
+        """Where the item of a possibly qualified name may be, in this order; system schemas are on everybody's path."""
+        if len(parts) != 1:
+            return [self.full_name(parts)]
+        own = () if self.temporary is None else (self.temporary,)
+        schemas = dict.fromkeys((*own, *self.schemas, "mz_catalog", "pg_catalog"))
+        return [self._placed(self.database, schema, parts[0]) for schema in schemas]
+
     def resolve(self, parts: tuple[str, ...], position: int | None = None) -> Item:
-        """The item of a possibly qualified name; system schemas are on everybody's path."""
-        full = self.full_name(parts)
-        candidates = [full]
-        if len(parts) == 1:
-            candidates = [replace(full, schema=self.temporary or full.schema), full]
-            candidates += [FullName(DEFAULT_DATABASE, schema, parts[0]) for schema in ("mz_catalog", "pg_catalog")]
-        for name in candidates:
+        """The item of a possibly qualified name."""
+        places = self._places(parts)
+        for name in places:
             item = self.named(name)
             if item is not None:
                 return item
+        searched = [(n.database, n.schema) for n in places if len(parts) > 1 or n.schema not in SYSTEM_SCHEMAS]
+        there = [name for name in self.by_name if (name.database, name.schema) in searched]
         # A name without quotes has lost its case; Flink's tables keep theirs.
-        for name in self.by_name:
-            if (name.schema, name.item.lower()) == (full.schema, full.item):
-                return self.items[self.by_name[name]]
-        near = self.similar(full.item, tuple(name.item for name in self.by_name if name.schema == full.schema))
+        folded = [name for name in there if name.item.lower() == parts[-1]]
+        if folded:
+            first = min(folded, key=lambda name: searched.index((name.database, name.schema)))
+            return self.items[self.by_name[first]]
+        near = self.similar(parts[-1], tuple(name.item for name in there))
         raise UnknownObject(
             f"unknown catalog item '{'.'.join(parts)}'",
             hint=f'Did you mean "{near}"?' if near else None,
             position=position,
         )
+
+    def finds(self, item: Item) -> bool:
+        """Whether its name alone means it."""
+        first = next(filter(None, map(self.named, self._places((item.name.item,)))), None)
+        return first is not None and first.id == item.id
 
     def expect(self, parts: tuple[str, ...], kinds: tuple[str, ...], position: int | None = None) -> Item:
         item = self.resolve(parts, position)

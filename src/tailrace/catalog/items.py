@@ -24,7 +24,11 @@ class FullName:
     item: str
 
     def __str__(self) -> str:
-        return f"{self.database}.{self.schema}.{self.item}"
+        return ".".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        return self.database, self.schema, self.item
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +68,11 @@ class Item:
     @property
     def number(self) -> int:
         return int(self.id[1:])
+
+    @property
+    def is_too_old(self) -> bool:
+        """It needs something that was made while it was planned (a table that a hint asked for)."""
+        return any(id.startswith("u") and int(id[1:]) > self.number for id in self.depends_on)
 
     @property
     def rank(self) -> tuple[bool, int]:

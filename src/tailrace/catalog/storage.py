@@ -10,6 +10,7 @@ from typing import Any
 
 from tailrace.catalog.database import Database
 from tailrace.catalog.items import FullName, Item
+from tailrace.catalog.namespaces import FIRST, Namespace, Namespaces
 from tailrace.secret import Secret
 from tailrace.testing.crash import crash_point
 
@@ -32,10 +33,7 @@ class Storage:
     def next_id(self) -> str:
         """From one counter for all kinds; an id is never used twice, not even after a DROP."""
         with self._database.transaction() as sql:
-            sql.execute("INSERT OR IGNORE INTO facts VALUES ('next_id', '1')")
-            [[number]] = sql.execute("SELECT value FROM facts WHERE name = 'next_id'").fetchall()
-            sql.execute("UPDATE facts SET value = ? WHERE name = 'next_id'", (str(int(number) + 1),))
-        return f"u{number}"
+            return _next(sql, "next_id")
 
     def add(self, *items: Item, secret: Secret | None = None, instead_of: Iterable[str] = ()) -> None:
         """On return the items exist, whatever happens next, and those they replace do not; before, the reverse.
@@ -47,26 +45,55 @@ class Storage:
             _remove(sql, instead_of)
             for item in items:
                 facts = json.dumps(dict(item.facts))
-                name = (item.name.database, item.name.schema, item.name.item)
-                values = (item.id, item.number, item.kind, *name, item.create_sql, facts)
+                values = (item.id, item.number, item.kind, *item.name.parts, item.create_sql, facts)
                 sql.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
             if secret is not None:
                 sql.execute("INSERT OR REPLACE INTO secrets VALUES (?, ?)", (items[0].id, secret.reveal()))
         crash_point("ddl.after_commit")
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def remove(self, ids: Iterable[str], namespaces: Iterable[Namespace] = ()) -> None:
+        """Items, and the namespaces that they were in: all or nothing."""
         with self._database.transaction() as sql:
             _remove(sql, ids)
+            for each in namespaces:
+                sql.execute("DELETE FROM namespaces WHERE kind = ? AND id = ?", (each.kind, each.id))
+                sql.execute("DELETE FROM comments WHERE id = ?", (each.key,))
 
-    def replace(self, *items: Item) -> None:
-        """The same items under other names or with other facts."""
+    def replace(self, *items: Item, namespaces: Iterable[Namespace] = ()) -> None:
+        """The same items and namespaces under other names or with other facts: all or nothing."""
+        crash_point("ddl.before_commit")
         with self._database.transaction() as sql:
             for item in items:
                 facts = json.dumps(dict(item.facts))
                 sql.execute(
-                    "UPDATE items SET schema = ?, name = ?, create_sql = ?, facts = ? WHERE id = ?",
-                    (item.name.schema, item.name.item, item.create_sql, facts, item.id),
+                    "UPDATE items SET database = ?, schema = ?, name = ?, create_sql = ?, facts = ? WHERE id = ?",
+                    (*item.name.parts, item.create_sql, facts, item.id),
                 )
+            _write(sql, namespaces)
+        crash_point("ddl.after_commit")
+
+    def namespaces(self) -> Namespaces:
+        """The first ones are there from the start, until somebody drops them."""
+        with self._database.transaction() as sql:
+            if not sql.execute("SELECT 1 FROM facts WHERE name = 'next_schema'").fetchall():
+                for first in FIRST:
+                    _next(sql, f"next_{first.kind}")
+                    # From before there were others, comments were kept under the name.
+                    sql.execute("UPDATE comments SET id = ? WHERE id = ?", (first.key, f"{first.kind} {first.name}"))
+                _write(sql, FIRST)
+            rows = sql.execute("SELECT id, name, database FROM namespaces").fetchall()
+        return Namespaces(tuple(Namespace(id=id, name=name, database=database) for id, name, database in rows))
+
+    def next_namespace_id(self, kind: str) -> str:
+        """From one counter for each kind; never used twice."""
+        with self._database.transaction() as sql:
+            return _next(sql, f"next_{kind}")
+
+    def add_namespaces(self, *namespaces: Namespace) -> None:
+        crash_point("ddl.before_commit")
+        with self._database.transaction() as sql:
+            _write(sql, namespaces)
+        crash_point("ddl.after_commit")
 
     def items(self) -> list[Stored]:
         """In the order of `Item.rank`: what an item needs comes before it."""
@@ -117,3 +144,16 @@ def _remove(sql: sqlite3.Connection, ids: Iterable[str]) -> None:
     for id in ids:
         for table in ("items", "secrets", "comments"):
             sql.execute(f"DELETE FROM {table} WHERE id = ?", (id,))
+
+
+def _next(sql: sqlite3.Connection, counter: str) -> str:
+    sql.execute("INSERT OR IGNORE INTO facts VALUES (?, '1')", (counter,))
+    [[number]] = sql.execute("SELECT value FROM facts WHERE name = ?", (counter,)).fetchall()
+    sql.execute("UPDATE facts SET value = ? WHERE name = ?", (str(int(number) + 1), counter))
+    return f"u{number}"
+
+
+def _write(sql: sqlite3.Connection, namespaces: Iterable[Namespace]) -> None:
+    for each in namespaces:
+        values = (each.kind, each.id, each.name, each.database)
+        sql.execute("INSERT OR REPLACE INTO namespaces VALUES (?, ?, ?, ?)", values)

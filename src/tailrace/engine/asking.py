@@ -9,12 +9,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import DEFAULT_SCHEMA, Item
-from tailrace.catalog.roles import DATABASE, SCHEMA, Role
+from tailrace.catalog.items import Item
+from tailrace.catalog.roles import Role
 from tailrace.engine import privileges
 from tailrace.engine.named_types import named_type
 from tailrace.engine.sessions import Connected
-from tailrace.engine.system.identity import array_oid, item_id, item_oid, schemas
+from tailrace.engine.system.identity import (
+    SYSTEM,
+    array_oid,
+    item_id,
+    item_oid,
+    namespace_oid,
+    schemas,
+    schemas_here,
+)
 from tailrace.engine.system.mz_catalog import definition, function_rows, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_catalog import CLASS_OIDS, class_oid, relations
@@ -44,7 +52,7 @@ def session_value(session: EngineSession, name: str) -> str | None:
         case "current_database" | "current_catalog":
             return session.variables.get("database")
         case "current_schema":
-            return session.variables.get("search_path").split(",")[0].strip().strip('"')
+            return session.catalog.schema
         case "current_user" | "current_role" | "user":
             return session.user
         case "session_user":
@@ -147,7 +155,8 @@ class _Asker:
                     return None if made is None else oid_of(ArrayOf(made) if is_array else made)
                 return row.array if is_array else row.oid
             case "regnamespace":
-                return schemas(self._session).get(name.strip('"'), (None, None))[1]
+                found = schemas_here(self._session).get(name.strip('"'))
+                return None if found is None else found.oid
             case "regrole":
                 return next((role.oid for role in self._session.engine.roles if role.name == name.strip('"')), None)
             case _:
@@ -183,7 +192,7 @@ class _Asker:
                 found = self._type_name(oid, None)
                 return None if found == "???" else found
             case "regnamespace":
-                return next((name for name, (_, known) in schemas(self._session).items() if known == oid), None)
+                return next((each.name for each in schemas(self._session) if each.oid == oid), None)
             case "regrole":
                 return next((role.name for role in self._session.engine.roles if role.oid == oid), None)
             case _:
@@ -202,18 +211,22 @@ class _Asker:
 
     def has_schema_privilege(self, *subject: Any) -> bool:
         role, what, words = self._subject(*subject)
-        name = self._name("regnamespace", what) if isinstance(what, int) else str(what)
-        if name is None or name not in schemas(self._session):
+        known = schemas(self._session) if isinstance(what, int) else schemas_here(self._session).values()
+        found = next((each for each in known if what in (each.oid, each.name)), None)
+        if found is None:
             raise UnknownObject(f'schema "{what}" does not exist', sqlstate="3F000")
-        if name != DEFAULT_SCHEMA:
+        if found.key is None:
             return role.superuser or "USAGE" in words
-        return any(self._session.engine.role_store.may(role, word, SCHEMA) for word in words)
+        return any(self._session.engine.role_store.may(role, word, found.key) for word in words)
 
     def has_database_privilege(self, *subject: Any) -> bool:
         """Whoever may log in may connect."""
-        role, _, words = self._subject(*subject)
-        may = self._session.engine.role_store.may
-        return any(word in ("CONNECT", "TEMP", "TEMPORARY") or may(role, word, DATABASE) for word in words)
+        role, what, words = self._subject(*subject)
+        may, known = self._session.engine.role_store.may, self._session.catalog.namespaces.databases()
+        found = next((each for each in known if what in (each.name, namespace_oid(each))), None)
+        if found is None:
+            raise UnknownObject(f'database "{what}" does not exist', sqlstate="3D000")
+        return any(word in ("CONNECT", "TEMP", "TEMPORARY") or may(role, word, found.key) for word in words)
 
     def pg_has_role(self, *subject: Any) -> bool:
         role, what, words = self._subject(*subject)
@@ -235,9 +248,11 @@ class _Asker:
         raise UnknownObject(f'role "{who}" does not exist', sqlstate="42704")
 
     def is_visible(self, oid: int) -> bool:
-        """Is it on the search path?  `mz_catalog` is too, but lists of a user's relations are clearer without."""
+        """Does its name alone mean it?  Those of `mz_catalog` do, but lists of relations are clearer without them."""
         item = self._relation(oid)
-        return item is None or item.name.schema in ("public", "pg_catalog", self._session.temporaries.schema)
+        if item is None or item.name.schema == "pg_catalog":
+            return True
+        return item.name.schema not in SYSTEM and self._session.catalog.finds(item)
 
     def pg_get_userbyid(self, oid: int) -> str:
         return self._name("regrole", oid) or f"unknown (OID={oid})"
@@ -288,6 +303,10 @@ class _Asker:
         return None if item is None else definition(item)
 
     def obj_description(self, oid: int, catalog: str = "pg_class") -> str | None:
+        if catalog in ("pg_namespace", "pg_database"):
+            spaces = self._session.catalog.namespaces.all
+            key = next((each.key for each in spaces if namespace_oid(each) == oid), "")
+            return self._session.engine.storage.comments().get((key, 0))
         return self._comment(oid, 0)
 
     def col_description(self, oid: int, place: int) -> str | None:
@@ -329,7 +348,7 @@ class _Asker:
     # ── the session ──
 
     def current_schemas(self, implicit: bool) -> list[str]:
-        path = [part.strip().strip('"') for part in self._session.variables.get("search_path").split(",")]
+        path = list(self._session.catalog.schemas)
         own = [self._session.temporaries.schema] if self._session.temporaries.ids else []
         return [*own, "mz_catalog", "pg_catalog", *path] if implicit else path
 

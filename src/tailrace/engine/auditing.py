@@ -47,12 +47,11 @@ def note(session: EngineSession, concerned: Concerned) -> None:
         name = {"database": item.name.database, "schema": item.name.schema, "item": item.name.item}
         _record(session, str(verb), item.kind.replace(" ", "-"), {"id": item.id, **name})
     if not items and verb is not None:
-        type_ = "cluster" if _is_about_clusters(statement) else _object_type(kind)
-        _record(session, verb, type_, {"name": _shown(statement)})
+        _record(session, verb, _without_item(statement) or _object_type(kind), {"name": _shown(statement)})
 
 
 def _items(session: EngineSession, statement: object) -> Iterator[Item]:
-    if _is_about_clusters(statement):
+    if _without_item(statement) is not None:
         return
     single = (getattr(statement, "name", None), getattr(statement, "object", None))
     for name in (*getattr(statement, "names", ()), *single):
@@ -63,9 +62,12 @@ def _items(session: EngineSession, statement: object) -> Iterator[Item]:
                 continue
 
 
-def _is_about_clusters(statement: object) -> bool:
-    """They have names of their own: a table may be called the same."""
-    return "Cluster" in type(statement).__name__ or getattr(statement, "kind", None) == "cluster"
+def _without_item(statement: object) -> str | None:
+    """The kind, if such things have names of their own: a table may be called the same."""
+    if "Cluster" in type(statement).__name__:
+        return "cluster"
+    kind = getattr(statement, "kind", None)
+    return str(kind) if kind in ("cluster", "database", "role", "schema") else None
 
 
 def _object_type(kind: str) -> str:
@@ -73,7 +75,7 @@ def _object_type(kind: str) -> str:
 
 
 def _shown(statement: object) -> str:
-    names = getattr(statement, "names", None) or (getattr(statement, "name", ""),)
+    names = getattr(statement, "names", None) or (getattr(statement, "name", None) or getattr(statement, "object", ""),)
     return ", ".join(map(str, names))
 
 

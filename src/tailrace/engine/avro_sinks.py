@@ -104,7 +104,7 @@ def documented_anew(engine: Engine, target: KafkaTarget, old: Item, new: Item) -
     """For a sink that goes on with another relation: what was said of the old one and its columns is said of the new
     one and its columns of the same name."""
     columns = {None, *(column.name for column in new.schema or ())}
-    name = Name((new.name.database, new.name.schema, new.name.item))
+    name = Name(new.name.parts)
 
     def moved(given: Given) -> Given | None:
         doc = given.value
@@ -137,7 +137,7 @@ def _commented(engine: Engine, format: Format, relation: Item) -> Format:
         return format
     known = {doc.column for doc in format.options.docs}
     comments = engine.storage.comments()
-    name = Name((relation.name.database, relation.name.schema, relation.name.item))
+    name = Name(relation.name.parts)
     columns = [None, *(column.name for column in relation.schema or ())]
     copied = tuple(
         AvroDoc(name, column, comments[relation.id, place])

@@ -137,7 +137,7 @@ def _bound(session: EngineSession, statement: CopyTo) -> BoundQuery:
             relation = session.resolve(name)
             if relation.schema is None:
                 raise SqlError(f"{relation.kind} {relation.name.item} has no rows to copy", sqlstate="42809")
-            full = (relation.name.database, relation.name.schema, relation.name.item)
+            full = relation.name.parts
             return session.bind(QueryText("SELECT * FROM " + ".".join(map(quote_ident, full))))
         case Select(query=query, as_of=None):
             bound = session.bind(query)

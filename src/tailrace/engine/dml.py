@@ -261,7 +261,7 @@ def _bound(
     assert table.schema is not None
     alias = quote_ident(statement.alias or table.name.item)
     columns = [f"{alias}.{quote_ident(column.name)}" for column in table.schema]
-    place = ".".join(map(quote_ident, (table.name.database, table.name.schema, table.name.item)))
+    place = ".".join(map(quote_ident, table.name.parts))
     tree = parse_query(f"SELECT {', '.join(columns)} FROM {place} AS {alias}")
     types = [column.type for column in table.schema]
     if changed is not None:

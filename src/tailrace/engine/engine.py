@@ -13,7 +13,8 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.clusters import Clusters
 from tailrace.catalog.database import Database, temporary_directory
 from tailrace.catalog.items import TEMPORARY, Item
+from tailrace.catalog.namespaces import Namespace
 from tailrace.catalog.roles import Role, Roles
 from tailrace.catalog.storage import Storage
 from tailrace.engine import clusters, flink_tables, widening
@@ -82,7 +84,7 @@ class Engine:
         self.statuses = Statuses(self.database)
         self.log = defences.open_tick_log(self.database)
         self.cluster = Cluster(store=self.store, log=self.log, statuses=self.statuses)
-        self.catalog = Catalog()
+        self.catalog = Catalog(namespaces=self.storage.namespaces())
         for item in system.items():
             self.catalog = self.catalog.with_item(item)
         self.lock = threading.RLock()  # held while the catalog changes
@@ -129,6 +131,8 @@ class Engine:
         with self.lock:
             catalog = self.catalog.without(gone)
             for item in items:
+                if not item.is_temporary:
+                    catalog.namespaces.expect(item.name.database, item.name.schema)
                 catalog = catalog.with_item(item)
             self.storage.add(*items, secret=secret, instead_of=gone)
             self.catalog = catalog
@@ -139,12 +143,24 @@ class Engine:
             if item.kind in ("source", "table", "materialized view", "sink", "job"):
                 self.loop.do(partial(self.running.start, item))
 
-    def drop(self, ids: set[str]) -> None:
+    def drop(self, ids: set[str], namespaces: Sequence[Namespace] = ()) -> None:
+        """Makes items end, and the namespaces that they are all of what is in them: all of it, or nothing."""
         ids = ids | {self.catalog.items[id].facts["sink"] for id in ids if self.catalog.items[id].kind == "job"}
         with self.lock:
-            self.storage.remove(ids)
-            self.catalog = self.catalog.without(ids)
-        self._stop(ids)
+            inside = {(each.database, each.name) for each in namespaces}
+            for item in self.catalog.items.values():
+                if item.id not in ids and (item.name.database, item.name.schema) in inside:
+                    raise widening.altered_meanwhile(item)
+            self.storage.remove(ids, namespaces)
+            left = self.catalog.namespaces.without(each.key for each in namespaces)
+            self.catalog = replace(self.catalog.without(ids), namespaces=left)
+        if ids:
+            self._stop(ids)
+
+    def add_namespaces(self, *namespaces: Namespace) -> None:
+        with self.lock:
+            self.storage.add_namespaces(*namespaces)
+            self.catalog = replace(self.catalog, namespaces=self.catalog.namespaces.changed(namespaces))
 
     def drop_with_dependants(self, ids: Iterable[str]) -> None:
         """Those of them that are still there, and what needs them."""
@@ -156,14 +172,14 @@ class Engine:
     def _stop(self, ids: set[str]) -> None:
         self.loop.do(lambda: self.running.stop(ids), lanes=self.cluster.lanes.of(ids), hurries=True)
 
-    def swap(self, *items: Item) -> None:
-        """The same items after an ALTER: all of them change, or none."""
+    def swap(self, *items: Item, namespaces: Sequence[Namespace] = ()) -> None:
+        """The same items and namespaces after an ALTER: all of them change, or none."""
         with self.lock:
             catalog = self.catalog.without({item.id for item in items})
             for item in items:
                 catalog = catalog.with_item(item)
-            self.storage.replace(*items)
-            self.catalog = catalog
+            self.storage.replace(*items, namespaces=namespaces)
+            self.catalog = replace(catalog, namespaces=catalog.namespaces.changed(namespaces))
 
     def pause(self) -> None:
         """Lets what is in clusters without replicas stand still, and the rest go on.  Waits until it has."""
@@ -188,6 +204,9 @@ class Engine:
             raise SqlError(f'role "{startup.user}" {reason}', sqlstate="28000")
         session = EngineSession(self, startup.user)
         session.variables.take(self.role_store.settings(role))
+        # Clients name some database whether they were told one or not: one that is not there keeps nobody out.
+        if startup.database is not None and self.catalog.namespaces.database(startup.database) is not None:
+            session.variables.take({"database": startup.database})
         self.sessions.add(session, startup.address)
         return session
 

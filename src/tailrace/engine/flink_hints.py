@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import FullName, Item
+from tailrace.catalog.items import Item
 from tailrace.engine import flink_tables
 from tailrace.errors import SqlError
 from tailrace.sql.names import Name
@@ -38,7 +38,7 @@ def hinted(session: EngineSession, table: Item, given: Mapping[str, str], positi
         raise SqlError("a hint cannot change the connector", position=position, sqlstate="42601")
     catalog = session.engine.catalog
     digest = hashlib.sha256(json.dumps(sorted(given.items())).encode()).hexdigest()[:12]
-    full = FullName(table.name.database, table.name.schema, f"{table.name.item}${digest}")
+    full = replace(table.name, item=f"{table.name.item}${digest}")
     found = catalog.named(full)
     if found is not None:
         return found
@@ -54,7 +54,7 @@ def hinted(session: EngineSession, table: Item, given: Mapping[str, str], positi
     except SqlError as error:
         error.position = position
         raise
-    name = Name((full.database, full.schema, full.item))
+    name = Name(full.parts)
     other = replace(statement, name=name, options=options, settings=settings, if_not_exists=True)
     flink_tables.create(session, other, of=table)
     made = session.engine.catalog.named(full)

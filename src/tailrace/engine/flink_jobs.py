@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import FullName, Item
-from tailrace.engine import flink_connections, flink_formats, flink_tables, privileges
+from tailrace.catalog.items import Item
+from tailrace.engine import flink_connections, flink_formats, flink_tables, naming, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.flink_layout import MESSAGE_METADATA
 from tailrace.engine.rows import rows_of
@@ -65,17 +66,17 @@ def start(session: EngineSession, statements: Sequence[Insert], *, name: str | N
     engine = session.engine
     job = uuid.uuid4().hex
     items = []
-    for statement in statements:
+    for given in statements:
+        statement = naming.of_job(session, given)
         table = session.resolve(statement.table, "table")
         privileges.require(session, "INSERT", table)
         if ":" in table.statement.settings.partitioner:
             load_partitioner(table.statement.settings.partitioner)
         called = name or session.settings.get("pipeline.name") or f"insert-into_{table.name}"
         facts = {"job": job, "job_name": called, "started": int(time.time() * 1000), "sink": engine.storage.next_id()}
-        id = engine.storage.next_id()
-        full = FullName(table.name.database, table.name.schema, f"insert_into_{table.name.item}_{id}")
-        items.append(item(session, statement, Identity(id=id, name=full, facts=facts)))
-        engine.role_store.own(id, session.role)
+        made = _made(session, statement, table, facts)
+        items.append(_made(session, statement, table, facts) if made.is_too_old else made)
+        engine.role_store.own(items[-1].id, session.role)
     engine.add(*items)
     session.notice(f"Job ID: {job}")
     is_bounded = all(each.plan is not None and not scans(each.plan) for each in items)
@@ -83,6 +84,12 @@ def start(session: EngineSession, statements: Sequence[Insert], *, name: str | N
         written = sum(_finish(session, each) for each in items)
         return Result(tag=f"INSERT 0 {written}")
     return Result(tag="INSERT 0 0")
+
+
+def _made(session: EngineSession, statement: Insert, table: Item, facts: dict[str, Any]) -> Item:
+    id = session.engine.storage.next_id()
+    full = replace(table.name, item=f"insert_into_{table.name.item}_{id}")
+    return item(session, statement, Identity(id=id, name=full, facts=facts))
 
 
 def _finish(session: EngineSession, job: Item) -> int:

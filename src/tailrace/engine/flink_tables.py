@@ -77,8 +77,7 @@ def create(session: EngineSession, statement: CreateFlinkTable, *, of: Item | No
     `of`: the table that this one is, but for options that a query asked for.
     """
     engine = session.engine
-    full = engine.catalog.full_name(statement.name.parts)
-    _refuse_similar(engine, full, statement)
+    _refuse_similar(engine, session.catalog.full_name(statement.name.parts), statement)
     sensitive = statement.options.sensitive()
     for name in statement.options.properties():
         if (note := java_properties.note(name)) is not None:
@@ -92,7 +91,7 @@ def create(session: EngineSession, statement: CreateFlinkTable, *, of: Item | No
     def also(table: Item) -> list[Item]:
         if _bad_messages(statement.settings) is BadMessages.STOP:
             return []
-        name = FullName(full.database, full.schema, f"{full.item}_dead_letters")
+        name = replace(table.name, item=f"{table.name.item}_dead_letters")
         facts = {"dead_letters_of": table.id}
         return [dead_letters(table, Identity(id=engine.storage.next_id(), name=name, facts=facts))]
 
@@ -117,7 +116,8 @@ def _idle(session: EngineSession, statement: CreateFlinkTable) -> dict[str, Any]
 def _refuse_similar(engine: Engine, full: FullName, statement: CreateFlinkTable) -> None:
     """Names that differ in case alone could not be told apart by a query without quotes."""
     for other in engine.catalog.by_name:
-        if other != full and (other.schema, other.item.lower()) == (full.schema, full.item.lower()):
+        folded = replace(full, item=full.item.lower())
+        if other != full and replace(other, item=other.item.lower()) == folded:
             raise DuplicateObject(
                 f'"{other.item}" already exists, which differs from "{full.item}" in case alone',
                 position=statement.name.position,

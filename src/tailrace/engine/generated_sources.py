@@ -7,10 +7,11 @@ FROM SOURCE of those that one wants.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import FullName, Item
+from tailrace.catalog.items import Item
 from tailrace.engine.define import Identity, made_with
 from tailrace.errors import NotSupported, SqlError
 from tailrace.sources.generated import Generated
@@ -53,7 +54,6 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
         raise SqlError("a LOAD GENERATOR takes no FORMAT and no INCLUDE", sqlstate="42601")
     if origin.all_tables and "" in tables:
         raise SqlError(f"FOR ALL TABLES cannot be used with {origin.kind}, which is one relation", sqlstate="42601")
-    full = engine.catalog.full_name(statement.name.parts)
 
     def define(identity: Identity) -> Item:
         facts = {"began": int(time.time() * 1000)}
@@ -65,7 +65,7 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
                 source,
                 Identity(
                     id=engine.storage.next_id(),
-                    name=FullName(full.database, full.schema, name),
+                    name=replace(source.name, item=name),
                     facts={"part_of": source.id, "part": name},
                 ),
             )

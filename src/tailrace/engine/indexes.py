@@ -46,12 +46,14 @@ def item(session: EngineSession, statement: CreateIndex, identity: Identity) -> 
 def create(session: EngineSession, statement: CreateIndex) -> Result:
     relation = session.resolve(statement.relation)
     require_owner(session, relation)
-    named = replace(statement, name=statement.name or _free_name(statement, session, relation))
-    assert named.name is not None
+    name = statement.name or _free_name(statement, session, relation)
+    if len(name.parts) == 1:  # it is where its relation is
+        name = Name(replace(relation.name, item=name.item).parts, name.position)
+    named = replace(statement, name=name)
     hints = {"hint": "CREATE MATERIALIZED VIEW keeps a result up to date."} if relation.kind == "view" else {}
-    session.notice(f'index "{named.name.item}" is kept in the catalog and has no effect', **hints)
+    session.notice(f'index "{name.item}" is kept in the catalog and has no effect', **hints)
     return session.create(
-        "index", named.name, lambda identity: item(session, named, identity), if_not_exists=named.if_not_exists
+        "index", name, lambda identity: item(session, named, identity), if_not_exists=named.if_not_exists
     )
 
 
@@ -63,7 +65,7 @@ def _free_name(statement: CreateIndex, session: EngineSession, relation: Item) -
         full = replace(relation.name, item=f"{base}{number or ''}")
         if session.catalog.named(full) is None:
             break
-    return Name((full.database, full.schema, full.item))
+    return Name(full.parts)
 
 
 def _word(key: str) -> str:

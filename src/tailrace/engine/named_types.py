@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import DEFAULT_SCHEMA, Item
+from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
 from tailrace.engine.define import Identity
 from tailrace.engine.system.identity import array_oid, item_oid
 from tailrace.sql.unparse import quote_ident
@@ -32,7 +32,10 @@ def item(session: EngineSession, statement: CreateType, identity: Identity) -> I
 
 def named_type(item: Item) -> SqlType:
     """What columns and casts of that name are of."""
-    parts = (item.name.item,) if item.name.schema == DEFAULT_SCHEMA else (item.name.schema, item.name.item)
+    *where, name = item.name.parts
+    if where[0] == DEFAULT_DATABASE:
+        where = [] if where[1] == DEFAULT_SCHEMA else where[1:]
+    parts = (*where, name)
     named = Named(item.id, ".".join(map(quote_ident, parts)), item_oid(item), array_oid(item))
     type: SqlType = replace(item.statement.type, named=named)
     return type

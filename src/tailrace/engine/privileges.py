@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import Item
-from tailrace.catalog.roles import CLUSTER, SCHEMA, Role
+from tailrace.catalog.items import FullName, Item
+from tailrace.catalog.namespaces import FIRST, Namespace
+from tailrace.catalog.roles import CLUSTER, DATABASE, SCHEMA, Role
 from tailrace.errors import SqlError
 from tailrace.sql.names import Name
 
@@ -18,13 +20,27 @@ class PermissionDenied(SqlError):
 
 
 def require(session: EngineSession, privilege: str, item: Item) -> None:
-    """Everybody may look into the catalog."""
-    if item.id.startswith("s") or session.engine.role_store.may(session.role, privilege, item.id):
+    """Everybody may look into the catalog, and into what is his own or was put where everybody may look."""
+    if item.id.startswith("s"):
+        return
+    schema = session.catalog.namespaces.schema(item.name.database, item.name.schema)
+    if schema is not None:
+        require_on(session, "USAGE", schema)
+    if session.engine.role_store.may(session.role, privilege, item.id):
         return
     raise PermissionDenied(
         f'permission denied for {item.kind.upper()} "{item.name}"',
         detail=f"The '{session.user}' role needs {privilege} privileges on {item.kind} \"{item.name}\".",
     )
+
+
+def require_on(session: EngineSession, privilege: str, namespace: Namespace) -> None:
+    """On a schema or a database."""
+    if not session.engine.role_store.may(session.role, privilege, namespace.key):
+        raise PermissionDenied(
+            f'permission denied for {namespace.kind.upper()} "{namespace.name}"',
+            detail=f"The '{session.user}' role needs {privilege} privileges on {namespace.kind} \"{namespace.name}\".",
+        )
 
 
 def use(session: EngineSession, name: Name) -> Item:
@@ -39,17 +55,17 @@ def require_owner(session: EngineSession, item: Item) -> None:
         raise PermissionDenied(f"must be owner of {item.kind.upper()} {item.name}")
 
 
-def require_create(session: EngineSession, schema: str, cluster: str | None) -> None:
+def require_create(session: EngineSession, name: FullName, cluster: str | None) -> None:
     """Also that there is such a cluster."""
-    store = session.engine.role_store
-    places = [(SCHEMA, schema, SCHEMA)]
+    schema = session.catalog.namespaces.schema(name.database, name.schema)
+    # To make something in the session's own schema takes what it takes in the first one.
+    require_on(session, "CREATE", schema or replace(FIRST[1], name=name.schema))
     if cluster is not None:
-        places.append((CLUSTER, cluster, session.engine.clusters.get(cluster).key))
-    for kind, name, key in places:
-        if not store.may(session.role, "CREATE", key):
+        key = session.engine.clusters.get(cluster).key
+        if not session.engine.role_store.may(session.role, "CREATE", key):
             raise PermissionDenied(
-                f'permission denied for {kind.upper()} "{name}"',
-                detail=f"The '{session.user}' role needs CREATE privileges on {kind} \"{name}\".",
+                f'permission denied for CLUSTER "{cluster}"',
+                detail=f"The '{session.user}' role needs CREATE privileges on cluster \"{cluster}\".",
             )
 
 
@@ -103,7 +119,7 @@ def require_over(session: EngineSession, name: str, what: str) -> None:
 def check_new(session: EngineSession, item: Item) -> None:
     """What CREATE needs: a place to put it, and the use of what it is made of.  A query's relations were asked for
     when it was bound."""
-    require_create(session, item.name.schema, item.cluster)
+    require_create(session, item.name, item.cluster)
     check_needs(session, item)
 
 
@@ -123,8 +139,8 @@ def check_definition(session: EngineSession, statement: object) -> None:
         return
     if type(statement).__name__.startswith("AlterSystem"):
         require_superuser(session, "alter the system")
-    if "Cluster" in type(statement).__name__ or getattr(statement, "kind", None) == CLUSTER:
-        return  # asked for where the cluster's name is looked up
+    if "Cluster" in type(statement).__name__ or getattr(statement, "kind", None) in (CLUSTER, SCHEMA, DATABASE):
+        return  # asked for where the name is looked up
     names = [*getattr(statement, "names", ()), getattr(statement, "object", None)]
     if type(statement).__name__.startswith(("Alter", "Rename")):
         names.append(getattr(statement, "name", None))

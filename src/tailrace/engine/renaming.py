@@ -1,28 +1,28 @@
-"""ALTER … RENAME TO: an object under another name, and every statement that mentions it rewritten with it.
+"""ALTER … RENAME TO: objects under other names, and every statement that mentions one rewritten with it.
 
 Statements are kept as text and planned again at the next start, so each mention must be found: names by walking the
-statement, relations inside queries by asking the binder which words of the text it took for this one.  There the new
+statement, relations inside queries by asking the binder which words of the text it took for which.  There the new
 name is put with the old one as its alias, so that `old.column` still means something.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import FullName, Item
+from tailrace.catalog.namespaces import Namespace
+from tailrace.engine.naming import Mentions, replaced, rewritten
 from tailrace.engine.widening import known_to
 from tailrace.errors import DependentObjects, DuplicateColumn, DuplicateObject, SqlError, SyntaxFailure, UnknownColumn
 from tailrace.plan.bind import bind_query
-from tailrace.plan.names import Relation
 from tailrace.plan.parse import parse_query
 from tailrace.plan.syntax.expressions import position_of
-from tailrace.sql.lexer import Token, scan
 from tailrace.sql.names import Name, QueryText
-from tailrace.sql.unparse import quote_ident
 
 if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
@@ -35,13 +35,40 @@ def rename(session: EngineSession, item: Item, to: str) -> None:
         other = engine.catalog.named(name)
         if other is not None:
             raise DuplicateObject(f'{other.kind} "{name}" already exists')
-        renaming = _Renaming(session, session.catalog, item, name)
-        mentioning = [each for each in engine.catalog.items.values() if item.id in each.depends_on]
-        if item.kind == "type" and mentioning:
-            raise DependentObjects(
-                f'cannot rename type "{item.name.item}": {mentioning[0].kind} "{mentioning[0].name.item}" is made of it'
-            )
-        engine.swap(renaming.renamed(), *map(renaming.mentioning, mentioning))
+        hidden = {
+            each.id: replace(name, item=to + each.name.item.removeprefix(item.name.item))
+            for each in engine.catalog.items.values()
+            if each.facts.get("hinted") == item.id
+        }
+        engine.swap(*_renamed(session, f'{item.kind} "{item.name.item}"', {item.id: name, **hidden}))
+
+
+def rename_namespaces(session: EngineSession, before: Namespace, *after: Namespace) -> None:
+    """A schema, or a database with its schemas, and with it the names of all that is inside."""
+    engine = session.engine
+    with engine.lock:
+        old = {each.key: each for each in engine.catalog.namespaces.all}
+        moved = {(old[each.key].database, old[each.key].name): each for each in after if each.database is not None}
+        names = {
+            item.id: FullName(str(new.database), new.name, item.name.item)
+            for item in engine.catalog.items.values()
+            if (new := moved.get((item.name.database, item.name.schema))) is not None
+        }
+        engine.swap(*_renamed(session, f'{before.kind} "{before.name}"', names, after), namespaces=after)
+
+
+def _renamed(
+    session: EngineSession, what: str, names: Mapping[str, FullName], namespaces: Sequence[Namespace] = ()
+) -> list[Item]:
+    """The items under their new names, and those that mention one."""
+    items = session.engine.catalog.items.values()
+    concerned = [item for item in items if item.id in names or item.depends_on & names.keys()]
+    for item in concerned:
+        for id in sorted(item.depends_on & names.keys()):
+            if session.engine.catalog.items[id].kind == "type":
+                raise DependentObjects(f'cannot rename {what}: {item.kind} "{item.name.item}" is made of it')
+    renaming = _Renaming(session, what, names, namespaces)
+    return [renaming.after(item) for item in concerned]
 
 
 def rename_column(session: EngineSession, table: Item, column: str, to: str) -> None:
@@ -71,98 +98,67 @@ def rename_column(session: EngineSession, table: Item, column: str, to: str) -> 
 
 
 class _Renaming:
-    def __init__(self, session: EngineSession, catalog: Catalog, item: Item, name: FullName) -> None:
+    def __init__(
+        self, session: EngineSession, what: str, names: Mapping[str, FullName], namespaces: Sequence[Namespace]
+    ) -> None:
         self._session = session
-        self._catalog = catalog
-        self._item = item
-        self._name = Name((name.database, name.schema, name.item))
-        self._full = name
-        self._number = item.number  # of the object whose statement is being rewritten
-        self._after = catalog.without({item.id}).with_item(replace(item, name=name))
+        self._what = what
+        self._names = names
+        self._catalog = session.catalog.as_kept()
+        self._new = _with_names(self._catalog, names, namespaces)
+        self._number = 0  # of the object whose statement is being rewritten
 
-    def renamed(self) -> Item:
-        item = replace(self._item, name=self._full)
+    def after(self, item: Item) -> Item:
+        name = self._names.get(item.id, item.name)
+        item = replace(item, name=name)
         if item.kind == "secret":
-            return replace(item, create_sql=f"CREATE SECRET {self._session.printer().name(self._name)};")
-        return item if item.statement is None else self._restated(item, replace(item.statement, name=self._name))
-
-    def mentioning(self, item: Item) -> Item:
+            return replace(item, create_sql=f"CREATE SECRET {self._session.printer().name(Name(name.parts))};")
         if item.statement is None:  # it came with another object
             return item
         try:
             self._number = item.number
-            return self._restated(item, self._rewritten(item.statement))
+            statement = rewritten(item.statement, self._name, self._query)
         except UnknownColumn as error:
             raise DependentObjects(
-                f'cannot rename {self._item.kind} "{self._item.name.item}": {item.kind} "{item.name.item}" would break',
+                f'cannot rename {self._what}: {item.kind} "{item.name.item}" would break',
                 detail=f"In its query: {error.message}.",
             ) from error
-
-    def _restated(self, item: Item, statement: Any) -> Item:
+        if hasattr(statement, "name"):
+            statement = replace(statement, name=Name(name.parts))
         return replace(item, statement=statement, create_sql=statement.create_sql(self._session.printer()))
 
-    def _rewritten(self, part: Any) -> Any:
-        match part:
-            case Name():
-                return self._name if self._means_it(part.parts) else part
-            case QueryText():
-                return replace(part, text=self._rewritten_query(part.text))
-            case tuple():
-                return tuple(map(self._rewritten, part))
-        if not is_dataclass(part) or isinstance(part, type):
-            return part
-        changed = {
-            field.name: after
-            for field in fields(part)
-            if field.init and (after := self._rewritten(before := getattr(part, field.name))) is not before
-        }
-        return replace(part, **changed) if changed else part
-
-    def _means_it(self, parts: tuple[str, ...]) -> bool:
+    def _name(self, name: Name) -> Name:
         try:
-            return self._catalog.resolve(parts).id == self._item.id
+            meant = self._catalog.resolve(name.parts).id
         except SqlError:
-            return False
+            return name
+        return Name(self._names[meant].parts, name.position) if meant in self._names else name
 
-    def _rewritten_query(self, text: str) -> str:
+    def _query(self, query: QueryText) -> QueryText:
         try:
-            tree = parse_query(text)
+            tree = parse_query(query.text)
         except SyntaxFailure:
-            return text  # an expression over columns: it mentions no relation
-        mentions = _Mentions(known_to(self._catalog, self._number), self._item.id)
-        bind_query(tree.copy(), mentions)
+            return query  # an expression over columns: it mentions no relation
+        names = Mentions(known_to(self._catalog, self._number))
+        bind_query(tree.copy(), names)
+        found = {position: item for position, (_, item) in names.found.items() if item.id in self._names}
         aliased = {position_of(table): bool(table.args.get("alias")) for table in tree.find_all(exp.Table)}
-        tokens = list(scan(text))
-        for position in sorted(mentions.positions, reverse=True):
-            start, end = _extent(tokens, position - 1)
-            alias = "" if aliased[position] else f" AS {quote_ident(self._item.name.item)}"
-            text = text[:start] + ".".join(map(quote_ident, self._name.parts)) + alias + text[end:]
-        after = known_to(self._after, self._number)
-        bind_query(parse_query(text), after)  # `schema.old.column` has no meaning any more
-        return text
+        aliases = {
+            position: item.name.item
+            for position, item in found.items()
+            if not aliased[position] and item.name.item != self._names[item.id].item
+        }
+        new = {position: self._names[item.id] for position, item in found.items()}
+        text = replaced(QueryText(query.text), new, aliases)
+        # `schema.old.column` has no meaning any more.
+        bind_query(parse_query(text), Mentions(known_to(self._new, self._number)))
+        return replace(query, text=text)
 
 
-class _Mentions:
-    """Notes where a query mentions a relation."""
-
-    def __init__(self, catalog: Catalog, id: str) -> None:
-        self._catalog = catalog
-        self._id = id
-        self.positions: set[int] = set()
-
-    def relation(self, parts: tuple[str, ...], position: int | None) -> Relation:
-        found = self._catalog.relation(parts, position)
-        if found.id == self._id and position is not None:
-            self.positions.add(position)
-        return found
-
-    def similar(self, name: str, candidates: tuple[str, ...]) -> str | None:
-        return self._catalog.similar(name, candidates)
-
-
-def _extent(tokens: list[Token], start: int) -> tuple[int, int]:
-    """From where to where a possibly qualified name stands that begins at `start`."""
-    place = next(i for i, token in enumerate(tokens) if token.start == start)
-    while place + 2 < len(tokens) and tokens[place + 1].text == ".":
-        place += 2
-    return start, tokens[place].end
+def _with_names(catalog: Catalog, names: Mapping[str, FullName], namespaces: Sequence[Namespace]) -> Catalog:
+    """The picture in which these items are called so."""
+    after = replace(catalog.without(names), namespaces=catalog.namespaces.changed(namespaces))
+    for id, name in names.items():
+        if id in catalog.items:
+            after = after.with_item(replace(catalog.items[id], name=name))
+    return after

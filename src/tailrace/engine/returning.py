@@ -42,7 +42,7 @@ def plan(
     if getattr(statement, "using", None) is not None:
         raise NotSupported("RETURNING beside other relations not yet supported", position=wanted.start + 1)
     require(session, "SELECT", table)
-    place = ".".join(map(quote_ident, (table.name.database, table.name.schema, table.name.item)))
+    place = ".".join(map(quote_ident, table.name.parts))
     alias = quote_ident(statement.alias or table.name.item)
     text = f"{_SELECT}{wanted.text} FROM {place} AS {alias}"
     bound = session.bind_change(parse_query(text, wanted.start - len(_SELECT)), table, parameters, ())

@@ -18,12 +18,12 @@ from sqlglot import exp
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, TEMPORARY, Item
 from tailrace.catalog.roles import Role
-from tailrace.engine import asking, auditing, clusters, dialects, flink_hints, privileges
+from tailrace.engine import asking, auditing, clusters, dialects, flink_hints, naming, privileges
 from tailrace.engine.define import Identity
 from tailrace.engine.named_types import named_type
 from tailrace.engine.temporaries import Temporaries
 from tailrace.engine.transaction import Kind, Transaction
-from tailrace.engine.variables import Variables, seconds
+from tailrace.engine.variables import Variables, identifiers, seconds
 from tailrace.errors import (
     DuplicateObject,
     NotSupported,
@@ -77,8 +77,9 @@ class Recorder:
         privileges.require(self._session, "SELECT", table)
         found = flink_hints.hinted(self._session, table, options, position)
         self.used.add(found.id)
-        self._catalog = self._session.catalog
-        return self._catalog.relation((found.name.database, found.name.schema, found.name.item), position)
+        now, before = self._session.catalog, self._catalog
+        self._catalog = replace(now, database=before.database, path=before.path)
+        return self._catalog.relation(found.name.parts, position)
 
     def type(self, parts: tuple[str, ...]) -> SqlType | None:
         found = self._session.type(parts)
@@ -127,7 +128,12 @@ class EngineSession:
     @property
     def catalog(self) -> Catalog:
         """As this session sees it."""
-        return self.temporaries.seen_in(self.engine.catalog)
+        return self.temporaries.seen_in(self.engine.catalog, self.variables.get("database"), self.path)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The schemas in which it looks for names, also those that are not there."""
+        return tuple(self.user if name == "$user" else name for name in identifiers(self.variables.get("search_path")))
 
     # ── the contract ──
 
@@ -161,7 +167,8 @@ class EngineSession:
         if execute is None:
             raise NotSupported(f"{_words(prepared.statement)} not yet supported")
         concerned = auditing.before(self, prepared.statement) if _is_audited(prepared.statement) else None
-        result: Result = execute(prepared.statement, self, _typed(prepared.parameters, arguments))
+        statement = naming.in_full(self, prepared.statement)
+        result: Result = execute(statement, self, _typed(prepared.parameters, arguments))
         if concerned is not None:
             auditing.note(self, concerned)
         result.notices[:0] = self.notices
@@ -301,16 +308,18 @@ class EngineSession:
         """
         engine, catalog = self.engine, self.catalog
         tag = f"CREATE {kind.upper()}"
-        full = catalog.full_name(name.parts)
-        if temporary and len(name.parts) == 1:
-            full = replace(full, schema=self.temporaries.schema)
+        full = catalog.full_name(("pg_temp", *name.parts) if temporary and len(name.parts) == 1 else name.parts)
         existing = catalog.named(full)
         if existing is not None and if_not_exists:
             self.notice(f'{existing.kind} "{full.item}" already exists, skipping', sqlstate="42710")
             return Result(tag=tag)
         if existing is not None and not or_replace:
             raise DuplicateObject(f'{existing.kind} "{full}" already exists', position=name.position)
-        item = self._with_its_session(define(Identity(id=engine.storage.next_id(), name=full, facts={})))
+        item = define(Identity(id=engine.storage.next_id(), name=full, facts={}))
+        if item.is_too_old and item.kind != "sink":
+            item = define(Identity(id=engine.storage.next_id(), name=full, facts={}))
+        item = self._with_its_session(item)
+        item = replace(item, statement=naming.with_names(self, item.statement, full))
         privileges.check_new(self, item)
         try_out(item)
         if existing is not None:
@@ -435,12 +444,11 @@ class EngineSession:
         return Printer(qualify=self._qualify, cluster=self.variables.get("cluster"), redacted=redacted)
 
     def _qualify(self, name: Name) -> tuple[str, ...]:
+        kept = self.catalog.as_kept()
         try:
-            item = self.catalog.resolve(name.parts, name.position)
+            return kept.resolve(name.parts, name.position).name.parts
         except SqlError:
-            defaults = (DEFAULT_DATABASE, DEFAULT_SCHEMA)
-            return (*defaults[: 3 - len(name.parts)], *name.parts)
-        return (item.name.database, item.name.schema, item.name.item)
+            return (*(DEFAULT_DATABASE, DEFAULT_SCHEMA)[: 3 - len(name.parts)], *name.parts)
 
     def collect(self, text: str) -> pa.Table:
         """The rows of a Spark text.  Runs one job, which `cancel` and `statement_timeout` end."""

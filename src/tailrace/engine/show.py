@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tailrace.engine import queries
+from tailrace.catalog.items import DEFAULT_DATABASE
+from tailrace.catalog.namespaces import SYSTEM_SCHEMAS
+from tailrace.catalog.roles import DATABASE, SCHEMA
+from tailrace.engine import namespaces, queries
 from tailrace.engine.clusters import restated
 from tailrace.engine.rows import rows_of
-from tailrace.engine.system.identity import SCHEMAS
 from tailrace.engine.system.shows import SHOWN, Where, columns_of, relation_of, rows_of_kind
-from tailrace.errors import NotSupported, UnknownObject
+from tailrace.errors import NotSupported
 from tailrace.sql.names import QueryText
 from tailrace.statements.contract import Result
 from tailrace.types.core import BOOLEAN, TEXT, Column, Schema
@@ -45,12 +47,19 @@ def objects(session: EngineSession, statement: ShowObjects) -> Result:
 
 def _place(session: EngineSession, statement: ShowObjects) -> Where:
     """What FROM, ON and IN CLUSTER say."""
-    schema, on = statement.schema, statement.on
-    if schema is not None and schema.item not in SCHEMAS:
-        raise UnknownObject(f"unknown schema '{schema.item}'", sqlstate="3F000", position=schema.position)
+    within, on = statement.schema, statement.on
+    database = schema = None
+    if within is not None and statement.kind == "schemas":
+        database = namespaces.find(session, DATABASE, within).name
+    elif within is not None and within.item in SYSTEM_SCHEMAS:
+        database, schema = DEFAULT_DATABASE, within.item
+    elif within is not None:
+        found = namespaces.find(session, SCHEMA, within)
+        database, schema = found.database, found.name
     return Where(
         cluster=statement.cluster,
-        schema=None if schema is None else schema.item,
+        database=database,
+        schema=schema,
         on=None if on is None else session.resolve(on).id,
     )
 

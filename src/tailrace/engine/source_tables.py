@@ -6,9 +6,10 @@ generator it is one of its tables.  Nobody writes to it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import FullName, Item
+from tailrace.catalog.items import Item
 from tailrace.engine import avro_sources, generated_sources, privileges, sources
 from tailrace.engine.define import Identity
 from tailrace.errors import SqlError
@@ -24,7 +25,6 @@ def create(session: EngineSession, statement: CreateTableFromSource) -> Result:
     source = session.resolve(statement.source, "source")
     if source.statement is None:
         raise SqlError(f'source "{source.name.item}" is a part of another one', position=statement.source.position)
-    full = engine.catalog.full_name(statement.name.parts)
 
     def define(identity: Identity) -> Item:
         facts = {"source": source.id}
@@ -41,7 +41,7 @@ def create(session: EngineSession, statement: CreateTableFromSource) -> Result:
     def also(table: Item) -> list[Item]:
         if "part" in table.facts:
             return []
-        name = FullName(full.database, full.schema, f"{full.item}_dead_letters")
+        name = replace(table.name, item=f"{table.name.item}_dead_letters")
         facts = {"dead_letters_of": table.id}
         return [sources.dead_letters(table, Identity(id=engine.storage.next_id(), name=name, facts=facts))]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import FullName, Item
+from tailrace.catalog.items import Item
 from tailrace.engine import avro_sources, connections, generated_sources, privileges
 from tailrace.engine.define import Identity, made_with
 from tailrace.errors import InvalidOption, NotSupported, SqlError, UnknownColumn
@@ -39,7 +39,7 @@ from tailrace.sources.kafka_offsets import LatestOffsets
 from tailrace.sources.kafka_start import resolve_start, start_of, validate_topic
 from tailrace.sources.kafka_upsert import UpsertSource
 from tailrace.sources.progress import PROGRESS
-from tailrace.sql.names import QueryText
+from tailrace.sql.names import Name, QueryText
 from tailrace.sql.unparse import quote_literal
 from tailrace.statements import formats, ingest
 from tailrace.statements.contract import Result
@@ -87,8 +87,10 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
         session.notice("TIMESTAMP INTERVAL has no effect: all sources share the ticks of their cluster")
     if isinstance(statement.origin, LoadGeneratorOrigin):
         return generated_sources.create(session, statement)
-    full = engine.catalog.full_name(statement.name.parts)
-    letters = FullName(full.database, full.schema, f"{full.item}_dead_letters")
+    if statement.progress is not None and len(statement.progress.parts) == 1:  # it is where its source is
+        full = session.catalog.full_name(statement.name.parts)
+        beside = Name(replace(full, item=statement.progress.item).parts, statement.progress.position)
+        statement = replace(statement, progress=beside)
 
     def define(identity: Identity) -> Item:
         privileges.check_new(session, _unread(session, statement, identity))
@@ -105,9 +107,10 @@ def create(session: EngineSession, statement: CreateSource) -> Result:
         if source.schema is None:
             return []
         facts = {"dead_letters_of": source.id}
+        letters = replace(source.name, item=f"{source.name.item}_dead_letters")
         made = [dead_letters(source, Identity(id=engine.storage.next_id(), name=letters, facts=facts))]
         if statement.progress is not None:
-            name, facts = engine.catalog.full_name(statement.progress.parts), {"progress_of": source.id}
+            name, facts = session.catalog.full_name(statement.progress.parts), {"progress_of": source.id}
             made.append(progress(source, Identity(id=engine.storage.next_id(), name=name, facts=facts)))
         return made
 

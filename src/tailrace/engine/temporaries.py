@@ -23,13 +23,17 @@ class Temporaries:
     ids: set[str] = field(default_factory=set)
     _seen: tuple[Catalog, Catalog] | None = None  # the last one asked for, and what is seen of it
 
-    def seen_in(self, catalog: Catalog) -> Catalog:
-        """The catalog without those of others."""
+    def seen_in(self, catalog: Catalog, database: str, path: tuple[str, ...]) -> Catalog:
+        """The catalog without those of others; `database` and `path` are where the session looks for names."""
         if self._seen is None or self._seen[0] is not catalog:
             hidden = [id for id, item in catalog.items.items() if item.is_temporary and id not in self.ids]
             mine = replace(catalog.without(hidden) if hidden else catalog, temporary=self.schema)
             self._seen = catalog, mine
-        return self._seen[1]
+        seen = self._seen[1]
+        if (seen.database, seen.path) != (database, path):
+            seen = replace(seen, database=database, path=path)
+            self._seen = catalog, seen
+        return seen
 
 
 def number(schema: str) -> int | None:

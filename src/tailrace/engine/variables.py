@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tailrace.errors import SqlError
 from tailrace.sql.durations import parse_duration
+from tailrace.sql.unparse import quote_ident
 
 VERSION = "0.1.0"
 VERSION_TEXT = f"v{VERSION}"
@@ -162,6 +164,25 @@ class Variables:
 
     def reported(self) -> dict[str, str]:
         return {v.reported: self._values[v.name] for v in VARIABLES if v.reported is not None}
+
+
+def joined(name: str, values: Sequence[str]) -> str:
+    """The values of SET as one text."""
+    if known(name) == "search_path":
+        values = [quote_ident(value) for value in values]
+    return ", ".join(values)
+
+
+def identifiers(value: str) -> tuple[str, ...]:
+    """The names of a list like `search_path`: `public, "Other"`.  Without quotes they have no capitals."""
+    found, rest = [], value.strip()
+    while rest:
+        match = re.match(r'"((?:[^"]|"")*)"|[^,]*', rest)
+        assert match is not None  # the second alternative takes anything
+        quoted = match.group(1)
+        found.append(match.group().strip().lower() if quoted is None else quoted.replace('""', '"'))
+        rest = rest[match.end() :].strip().removeprefix(",").strip()
+    return tuple(name for name in found if name)
 
 
 def checked(name: str, value: str) -> tuple[str, str]:

@@ -150,9 +150,8 @@ class Calls(Binder):
         if arguments:
             return None
         answer = getattr(self.context.names, "session_value", None)
-        value = answer(name) if answer is not None else None
-        value = SESSION.get(name) if value is None else value
-        return None if value is None else Literal(text=value, type=TEXT)
+        value = SESSION.get(name) if answer is None else answer(name)
+        return None if value is None and name not in SESSION else Literal(text=value, type=TEXT)
 
     def _call_pg_typeof(self, node: exp.Anonymous) -> Expression:
         (argument,) = node.expressions

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tailrace.catalog.roles import Role
-from tailrace.engine import clusters, renaming
+from tailrace.engine import clusters, namespaces, renaming
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_membership, role_named
 from tailrace.errors import SqlError
@@ -76,6 +76,9 @@ def execute(statement: Rename | AlterOwner, session: Session, arguments: Argumen
     if statement.kind is ObjectKind.CLUSTER:
         _cluster(statement, session)
         return tag
+    if statement.kind in (ObjectKind.SCHEMA, ObjectKind.DATABASE):
+        _namespace(statement, session)
+        return tag
     item = session.resolve_if_exists(statement.name, str(statement.kind), if_exists=statement.if_exists)
     if item is None:
         return tag
@@ -96,6 +99,16 @@ def _cluster(statement: Rename | AlterOwner, session: Session) -> None:
         session.engine.role_store.own(cluster.key, _new_owner(statement, session))
     else:
         clusters.rename(session, cluster, statement.to)
+
+
+def _namespace(statement: Rename | AlterOwner, session: Session) -> None:
+    found = namespaces.owned(session, str(statement.kind), statement.name, if_exists=statement.if_exists)
+    if found is None:
+        return
+    if isinstance(statement, AlterOwner):
+        session.engine.role_store.own(found.key, _new_owner(statement, session))
+    else:
+        namespaces.rename(session, found, statement.to, statement.name.position)
 
 
 def _new_owner(statement: AlterOwner, session: Session) -> Role:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA
-from tailrace.engine import clusters
+from tailrace.engine import clusters, namespaces
 from tailrace.engine.context import Arguments, Session
-from tailrace.engine.privileges import require_over, require_superuser
+from tailrace.engine.privileges import require_over
 from tailrace.engine.system.shows import role_key
-from tailrace.errors import SyntaxFailure, UnknownColumn, UnknownObject
+from tailrace.errors import SyntaxFailure, UnknownColumn
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -76,8 +75,6 @@ def _key(statement: Comment, session: Session) -> str:
     if statement.kind is ObjectKind.ROLE:
         require_over(session, name, "comment on role")
         return role_key(session.engine.role_store.get(name))
-    require_superuser(session, f"comment on {statement.kind}")
-    known = (DEFAULT_DATABASE,) if statement.kind is ObjectKind.DATABASE else (DEFAULT_SCHEMA,)
-    if name not in known:
-        raise UnknownObject(f"unknown {statement.kind} '{name}'", position=statement.object.position, sqlstate="42704")
-    return f"{statement.kind} {name}"
+    found = namespaces.owned(session, str(statement.kind), statement.object)
+    assert found is not None
+    return found.key

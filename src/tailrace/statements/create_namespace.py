@@ -1,12 +1,15 @@
-"""CREATE DATABASE | SCHEMA [IF NOT EXISTS] name: little more than a name."""
+"""CREATE DATABASE [IF NOT EXISTS] name | CREATE SCHEMA [IF NOT EXISTS] [database.]name: places for names.
+
+A new database has a schema `public`.  SET database and SET search_path say where a session looks for names.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA
+from tailrace.engine import namespaces
 from tailrace.engine.context import Arguments, Session
-from tailrace.errors import DuplicateObject, NotSupported
+from tailrace.errors import NotSupported
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
@@ -26,19 +29,22 @@ def parse(p: Parser) -> CreateNamespace:
     p.expect("CREATE")
     kind = ObjectKind(p.keyword(*(kind.upper() for kind in _KINDS)).lower())
     if_not_exists = p.if_not_exists()
-    return CreateNamespace(kind=kind, name=p.name(f"{kind} name"), if_not_exists=if_not_exists)
+    if p.at("AUTHORIZATION"):
+        raise _no_authorization(p)
+    name = p.name(f"{kind} name")
+    if kind is ObjectKind.SCHEMA and p.at("AUTHORIZATION"):
+        raise _no_authorization(p)
+    return CreateNamespace(kind=kind, name=name, if_not_exists=if_not_exists)
+
+
+def _no_authorization(p: Parser) -> NotSupported:
+    return NotSupported(
+        "CREATE SCHEMA ... AUTHORIZATION not supported",
+        hint="CREATE SCHEMA name, then ALTER SCHEMA name OWNER TO role.",
+        position=p.position,
+    )
 
 
 def execute(statement: CreateNamespace, session: Session, arguments: Arguments) -> Result:
-    tag = f"CREATE {statement.kind.upper()}"
-    there = DEFAULT_DATABASE if statement.kind is ObjectKind.DATABASE else DEFAULT_SCHEMA
-    if statement.name.item != there:
-        raise NotSupported(
-            f"{tag} not yet supported",
-            hint=f'There is one {statement.kind} for objects, "{there}".',
-            position=statement.name.position,
-        )
-    if not statement.if_not_exists:
-        raise DuplicateObject(f'{statement.kind} "{there}" already exists', position=statement.name.position)
-    session.notice(f'{statement.kind} "{there}" already exists, skipping', sqlstate="42710")
-    return Result(tag=tag)
+    namespaces.create(session, str(statement.kind), statement.name, if_not_exists=statement.if_not_exists)
+    return Result(tag=f"CREATE {statement.kind.upper()}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.engine import clusters
+from tailrace.engine import clusters, namespaces
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_over
 from tailrace.errors import NotSupported, UnknownObject, WrongObjectType
@@ -21,6 +21,7 @@ class Drop:
     names: tuple[Name, ...]
     if_exists: bool = False
     cascade: bool = False
+    restrict: bool = False
 
 
 def parse(p: Parser) -> Drop:
@@ -29,9 +30,8 @@ def parse(p: Parser) -> Drop:
     if_exists = p.if_exists()
     names = p.several(lambda: p.name(f"{kind} name"))
     cascade = p.accept("CASCADE")
-    if not cascade:
-        p.accept("RESTRICT")
-    return Drop(kind=kind, names=names, if_exists=if_exists, cascade=cascade)
+    restrict = not cascade and p.accept("RESTRICT")
+    return Drop(kind=kind, names=names, if_exists=if_exists, cascade=cascade, restrict=restrict)
 
 
 _DROPPABLE = ("connection", "index", "materialized view", "secret", "sink", "source", "table", "type", "view")
@@ -42,12 +42,10 @@ def execute(statement: Drop, session: Session, arguments: Arguments) -> Result:
         return _roles(statement, session)
     if statement.kind == "cluster":
         return _clusters(statement, session)
+    if statement.kind in ("schema", "database"):
+        return _namespaces(statement, session)
     if statement.kind not in _DROPPABLE:
-        raise NotSupported(
-            f"DROP {statement.kind.upper()} not supported",
-            hint="There is one database and one schema for objects; DROP OWNED BY drops what is a role's.",
-            position=statement.names[0].position,
-        )
+        raise NotSupported(f"DROP {statement.kind.upper()} not supported", position=statement.names[0].position)
     going: set[str] = set()
     for name in statement.names:
         going |= _one(statement, session, name)
@@ -66,8 +64,9 @@ def _roles(statement: Drop, session: Session) -> Result:
         if store.find(name.item) is None and statement.if_exists:
             session.notice(f'role "{name}" does not exist, skipping')
         else:
-            keys = (cluster.key for cluster in session.engine.clusters.all())
-            store.drop(store.get(name.item), (*session.engine.catalog.items, *keys))
+            clusters_of = (cluster.key for cluster in session.engine.clusters.all())
+            spaces = (each.key for each in session.engine.catalog.namespaces.all)
+            store.drop(store.get(name.item), (*session.engine.catalog.items, *clusters_of, *spaces))
     return Result(tag="DROP ROLE")
 
 
@@ -77,6 +76,14 @@ def _clusters(statement: Drop, session: Session) -> Result:
         if cluster is not None:
             clusters.drop(session, cluster, cascade=statement.cascade)
     return Result(tag="DROP CLUSTER")
+
+
+def _namespaces(statement: Drop, session: Session) -> Result:
+    """A database goes with what is in it unless RESTRICT is said, a schema only with CASCADE."""
+    kind = str(statement.kind)
+    cascade = not statement.restrict if kind == "database" else statement.cascade
+    namespaces.drop(session, kind, statement.names, if_exists=statement.if_exists, cascade=cascade)
+    return Result(tag=f"DROP {kind.upper()}")
 
 
 def _one(statement: Drop, session: Session, name: Name) -> set[str]:

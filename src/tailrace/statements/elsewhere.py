@@ -34,7 +34,7 @@ _REFUSED: dict[Words, str] = {
     ("MERGE",): "Use UPDATE, DELETE and INSERT.",
     ("REINDEX",): "State is kept in order by itself.",
     ("TRUNCATE",): "DELETE FROM removes the rows of a table.",
-    ("USE",): "There is one database, materialize, and one schema for objects, public.",
+    ("USE",): "SET database = name and SET search_path = name,… say where a session looks for names.",
 }
 _TAKEN: dict[Words, str] = {
     ("ANALYZE",): "there are no statistics to gather",

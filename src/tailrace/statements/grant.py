@@ -1,7 +1,7 @@
 """GRANT privilege,… ON [kind] object,… TO role,…; REVOKE … FROM role,…; GRANT role,… TO role,….
 
 Privileges: SELECT, INSERT, UPDATE, DELETE, USAGE, CREATE, ALL [PRIVILEGES]; on SYSTEM: CREATEROLE, CREATEDB,
-CREATECLUSTER.  `ALL TABLES IN SCHEMA public` names all relations that are there now.
+CREATECLUSTER.  `ALL TABLES IN SCHEMA public,…` names all relations that are there now.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tailrace.catalog.roles import CLUSTER, DATABASE, PRIVILEGES, PUBLIC, SCHEMA, SYSTEM, Grant
+from tailrace.engine import namespaces
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_over, require_owner, require_superuser, role_named
 from tailrace.errors import NotSupported, SqlError, WrongObjectType
@@ -25,13 +26,14 @@ _RELATIONS = ("table", "view", "materialized view", "source")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """`kind` is None for a relation; `names` is empty for all of the kind in the schema."""
+    """`kind` is None for a relation; `schemas`: all of the kind in these, instead of `names`."""
 
     grants: bool
     privileges: tuple[str, ...]
     kind: str | None
     names: tuple[Name, ...]
     roles: tuple[str, ...]
+    schemas: tuple[Name, ...] = ()
     position: int | None = field(default=None, compare=False)
 
 
@@ -66,23 +68,29 @@ def parse(p: Parser) -> GrantStatement:
         p.accept("PRIVILEGES")
     p.expect("ON")
     position = p.position
-    kind, names = _objects(p)
+    kind, names, schemas = _objects(p)
     p.expect("TO" if grants else "FROM")
     return Change(
-        grants=grants, privileges=privileges, kind=kind, names=names, roles=_roles(p), position=position
+        grants=grants,
+        privileges=privileges,
+        kind=kind,
+        names=names,
+        roles=_roles(p),
+        schemas=schemas,
+        position=position,
     )
 
 
-def _objects(p: Parser) -> tuple[str | None, tuple[Name, ...]]:
+def _objects(p: Parser) -> tuple[str | None, tuple[Name, ...], tuple[Name, ...]]:
+    """The kind, names of it, and schemas all of whose objects are meant."""
     if p.accept(_ALL):
         kind = {"TABLES": None, "CONNECTIONS": "connection", "SECRETS": "secret"}[
             p.keyword("TABLES", "CONNECTIONS", "SECRETS")
         ]
         p.expect("IN", "SCHEMA")
-        p.name("schema name")
-        return kind, ()
+        return kind, (), p.several(lambda: p.name("schema name"))
     if p.accept("SYSTEM"):
-        return SYSTEM, ()
+        return SYSTEM, (), ()
     kind = None
     for word in (CLUSTER, DATABASE, SCHEMA, "connection", "secret", "type"):
         if p.accept(word.upper()):
@@ -90,7 +98,7 @@ def _objects(p: Parser) -> tuple[str | None, tuple[Name, ...]]:
             break
     else:
         p.accept("TABLE")
-    return kind, p.several(lambda: p.name("object name"))
+    return kind, p.several(lambda: p.name("object name")), ()
 
 
 def _roles(p: Parser) -> tuple[str, ...]:
@@ -133,17 +141,19 @@ def execute(statement: GrantStatement, session: Session, arguments: Arguments) -
 
 def _targets(statement: Change, session: Session) -> list[tuple[str, str]]:
     """(what privileges are stored under, its kind)"""
-    if statement.kind in (SCHEMA, DATABASE, CLUSTER, SYSTEM):
+    if statement.kind in (SCHEMA, DATABASE):
+        found = [namespaces.owned(session, statement.kind, name) for name in statement.names]
+        return [(each.key, each.kind) for each in found if each is not None]
+    if statement.kind in (CLUSTER, SYSTEM):
         require_superuser(session, f"grant privileges on a {statement.kind}")
-        if statement.kind == CLUSTER:
-            clusters = session.engine.clusters
-            return [(clusters.get(name.item, name.position).key, CLUSTER) for name in statement.names]
-        for name in statement.names:
-            if name.item not in ("public", "materialize"):
-                raise SqlError(f"unknown {statement.kind} '{name}'", position=name.position, sqlstate="42704")
-        return [(statement.kind, statement.kind)]
+        if statement.kind == SYSTEM:
+            return [(SYSTEM, SYSTEM)]
+        clusters = session.engine.clusters
+        return [(clusters.get(name.item, name.position).key, CLUSTER) for name in statement.names]
     kinds = _RELATIONS if statement.kind is None else (statement.kind,)
-    items = [session.resolve(name) for name in statement.names] or list(session.catalog.of_kind(*kinds))
+    items = [session.resolve(name) for name in statement.names]
+    for schema in (namespaces.find(session, SCHEMA, name) for name in statement.schemas):
+        items += [item for item in namespaces.objects_in(session.engine, schema) if item.kind in kinds]
     for item in items:
         if item.kind not in kinds:
             raise WrongObjectType(f"{item.name} is a {item.kind} not a {kinds[0]}", position=statement.position)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.engine import clusters
+from tailrace.catalog.namespaces import FIRST
+from tailrace.catalog.roles import DATABASE, SCHEMA
+from tailrace.engine import clusters, namespaces
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_membership, require_rights_of, role_named
+from tailrace.sql.names import Name
 from tailrace.sql.parser import Parser
 from tailrace.statements.contract import Result
 
@@ -56,7 +59,8 @@ def execute(statement: OwnedStatement, session: Session, arguments: Arguments) -
         return Result(tag="DROP OWNED")
     heir = role_named(session, statement.to)
     require_membership(session, heir)
-    items, own = session.engine.catalog.items, [each.key for each in session.engine.clusters.all()]
+    items, spaces = session.engine.catalog.items, session.engine.catalog.namespaces
+    own = [*(each.key for each in session.engine.clusters.all()), *(each.key for each in spaces.all)]
     for id in (*(id for id in items if not id.startswith("s")), *own):
         if store.owner(id) in owners:
             store.own(id, heir)
@@ -64,7 +68,7 @@ def execute(statement: OwnedStatement, session: Session, arguments: Arguments) -
 
 
 def _drop(session: Session, owners: set[str], *, cascade: bool) -> None:
-    """All or nothing of the objects; then the clusters, which are empty by then or need CASCADE."""
+    """All or nothing of the objects; then schemas and clusters, which are empty by then or need CASCADE."""
     engine = session.engine
     catalog, store = engine.catalog, engine.role_store
     going = {id for id in catalog.items if not id.startswith("s") and store.owner(id) in owners}
@@ -75,6 +79,11 @@ def _drop(session: Session, owners: set[str], *, cascade: bool) -> None:
         catalog.refuse_if_needed(catalog.items[id], going)
     if going:
         engine.drop(going)
+    for kind in (SCHEMA, DATABASE):
+        made = (each for each in engine.catalog.namespaces.all if each.kind == kind and each not in FIRST)
+        theirs = [each for each in made if store.owner(each.key) in owners]
+        names = [Name((each.name,) if each.database is None else (each.database, each.name)) for each in theirs]
+        namespaces.drop(session, kind, names, if_exists=False, cascade=cascade)
     for cluster in engine.clusters.all():
         if store.owner(cluster.key) in owners:
             clusters.drop(session, cluster, cascade=cascade)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from tailrace.catalog.roles import Role
 from tailrace.engine.context import Arguments, Session
 from tailrace.engine.privileges import require_over, require_superuser
-from tailrace.engine.variables import checked, known
+from tailrace.engine.variables import checked, joined, known
 from tailrace.errors import NotSupported
 from tailrace.secret import Secret
 from tailrace.sql.names import ObjectKind
@@ -114,7 +114,7 @@ def _settings(statement: AlterRoleSettings, session: Session) -> Result:
     elif statement.variable == "role":
         raise NotSupported("ALTER ROLE ... SET role not supported", position=statement.position)
     else:
-        name, value = checked(statement.variable, ", ".join(statement.values))
+        name, value = checked(statement.variable, joined(statement.variable, statement.values))
         settings[name] = value
     roles.change_settings(role, settings)
     return Result(tag="ALTER ROLE")

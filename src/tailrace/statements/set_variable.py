@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tailrace.engine import flink_settings
 from tailrace.engine.context import Arguments, Session
-from tailrace.engine.variables import is_idle
+from tailrace.engine.variables import is_idle, joined
 from tailrace.errors import NotSupported
 from tailrace.sql.lexer import Kind
 from tailrace.sql.parser import Parser
@@ -143,9 +143,14 @@ def execute(statement: SetVariable, session: Session, arguments: Arguments) -> R
     elif statement.values is None:
         session.reset_variable(statement.variable)
     else:
-        session.set_variable(statement.variable, ", ".join(statement.values), local=statement.local)
+        value = joined(statement.variable, statement.values)
+        session.set_variable(statement.variable, value, local=statement.local)
         if is_idle(statement.variable):
             session.notice(f'parameter "{statement.variable}" has no effect')
         if statement.variable == "cluster" and session.engine.clusters.find(statement.values[0]) is None:
             session.notice(f'cluster "{statement.values[0]}" does not exist')
+        if statement.variable == "database" and session.catalog.namespaces.database(value) is None:
+            session.notice(f'session database "{value}" does not exist')
+        if statement.variable == "search_path" and session.catalog.schema is None and session.path:
+            session.notice(f'schema "{session.path[0]}" does not exist', hint="CREATE SCHEMA makes one.")
     return Result(tag="SET")

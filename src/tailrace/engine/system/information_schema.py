@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import DEFAULT_DATABASE, RELATIONS, Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
-from tailrace.engine.system.identity import schemas
+from tailrace.engine.system.identity import here, schemas_here
 from tailrace.engine.system.mz_catalog import defaults, definition, function_rows
 from tailrace.engine.system.pg_index import Index, indexes
 from tailrace.engine.system.type_rows import BY_ARRAY, BY_OID, format_type
@@ -23,18 +23,26 @@ _TABLE_TYPES = {
 _PRECISIONS = {"smallint": 16, "integer": 32, "bigint": 64, "real": 24, "double precision": 53}
 
 
-def _where(item: Item) -> tuple[str, str, str]:
-    return DEFAULT_DATABASE, item.name.schema, item.name.item
+def _where(session: EngineSession, item: Item) -> tuple[str, str, str]:
+    """What is in no database is in each."""
+    return session.catalog.database, item.name.schema, item.name.item
+
+
+def _schemata(session: EngineSession) -> Rows:
+    names = {role.id: role.name for role in session.engine.roles}
+    for each in schemas_here(session).values():
+        owner = "materialize" if each.key is None else names.get(session.engine.role_store.owner(each.key))
+        yield session.catalog.database, each.name, owner
 
 
 def _tables(session: EngineSession) -> Rows:
-    for item in session.catalog.of_kind(*RELATIONS):
+    for item in here(session, *RELATIONS):
         writable = "YES" if item.kind == "table" else "NO"
-        yield *_where(item), _TABLE_TYPES[item.kind], writable
+        yield *_where(session, item), _TABLE_TYPES[item.kind], writable
 
 
 def _columns(session: EngineSession) -> Rows:
-    for item in session.catalog.of_kind(*RELATIONS):
+    for item in here(session, *RELATIONS):
         for place, column in enumerate(item.schema or (), start=1):
             oid = oid_of(column.type)
             plain = "USER-DEFINED" if oid not in BY_OID else format_type(oid, None)
@@ -42,8 +50,9 @@ def _columns(session: EngineSession) -> Rows:
             length = None if column.type == LETTER else getattr(column.type, "length", None)
             nullable = "YES" if column.nullable else "NO"
             default = defaults(item).get(place)
-            names = (*_where(item), column.name, place, default, nullable, shown, length, *_precision(column.type))
-            yield *names, DEFAULT_DATABASE, "pg_catalog", _udt_name(column.type), str(place), "NO", "NEVER", "YES"
+            names = (*_where(session, item), column.name, place, default, nullable, shown, length)
+            type = (*_precision(column.type), session.catalog.database, "pg_catalog", _udt_name(column.type))
+            yield *names, *type, str(place), "NO", "NEVER", "YES"
 
 
 def _precision(type: SqlType) -> tuple[int | None, int | None]:
@@ -64,25 +73,25 @@ def _udt_name(type: SqlType) -> str:
 
 
 def _views(session: EngineSession) -> Rows:
-    for item in session.catalog.of_kind("view", "materialized view"):
-        yield *_where(item), definition(item)
+    for item in here(session, "view", "materialized view"):
+        yield *_where(session, item), definition(item)
 
 
-def _constraint(key: Index) -> tuple[str, str, str]:
-    return DEFAULT_DATABASE, key.on.name.schema, key.name
+def _constraint(session: EngineSession, key: Index) -> tuple[str, str, str]:
+    return session.catalog.database, key.on.name.schema, key.name
 
 
 def _constraints(session: EngineSession) -> Rows:
     for key in indexes(session):
         if key.declared:
-            yield *_constraint(key), *_where(key.on), key.declared, "NO", "NO", "NO"
+            yield *_constraint(session, key), *_where(session, key.on), key.declared, "NO", "NO", "NO"
 
 
 def _key_columns(session: EngineSession) -> Rows:
     for key in indexes(session):
         if key.declared:
             for place, (_, column) in enumerate(key.keys, start=1):
-                yield *_constraint(key), *_where(key.on), column, place, None
+                yield *_constraint(session, key), *_where(session, key.on), column, place, None
 
 
 def _roles(session: EngineSession) -> Rows:
@@ -90,8 +99,8 @@ def _roles(session: EngineSession) -> Rows:
 
 
 def _grants(session: EngineSession) -> Rows:
-    for item in session.catalog.of_kind("table", "source", "view", "materialized view"):
-        yield "materialize", "materialize", *_where(item), "SELECT", "NO", "YES"
+    for item in here(session, "table", "source", "view", "materialized view"):
+        yield "materialize", "materialize", *_where(session, item), "SELECT", "NO", "YES"
 
 
 _IN_PG = (DEFAULT_DATABASE, "pg_catalog")
@@ -103,7 +112,7 @@ TABLES: tuple[SystemTable, ...] = (
     table(
         "information_schema.schemata",
         "catalog_name text, schema_name text, schema_owner text",
-        lambda session: [(DEFAULT_DATABASE, name, "materialize") for name in schemas(session)],
+        _schemata,
     ),
     table("information_schema.tables", f"{_NAMES}, table_type text, is_insertable_into text", _tables),
     table(
@@ -142,7 +151,7 @@ TABLES: tuple[SystemTable, ...] = (
         "information_schema.constraint_column_usage",
         f"{_NAMES}, column_name text, {_CONSTRAINT}",
         lambda session: [
-            (*_where(key.on), column, *_constraint(key))
+            (*_where(session, key.on), column, *_constraint(session, key))
             for key in indexes(session)
             for _, column in key.keys
             if key.declared
@@ -157,7 +166,7 @@ TABLES: tuple[SystemTable, ...] = (
         "information_schema.character_sets",
         "character_set_catalog text?, character_set_schema text?, character_set_name text, character_repertoire text,"
         " form_of_use text, default_collate_catalog text",
-        lambda _: [(None, None, "UTF8", "UCS", "UTF8", DEFAULT_DATABASE)],
+        lambda session: [(None, None, "UTF8", "UCS", "UTF8", session.catalog.database)],
     ),
     empty(
         "information_schema.parameters",

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import DEFAULT_CLUSTER, DEFAULT_DATABASE, RELATIONS, Item
+from tailrace.catalog.items import DEFAULT_CLUSTER, RELATIONS, Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
 from tailrace.engine.system.identity import (
-    DATABASE_ID,
-    DATABASE_OID,
     FIRST_FUNCTION,
     OWNER_ID,
-    SCHEMAS,
+    SYSTEM,
     item_oid,
+    namespace_oid,
     schema_id,
     schemas,
 )
@@ -102,7 +101,7 @@ def _objects(*kinds: str) -> Callable[[EngineSession], Rows]:
     def rows(session: EngineSession) -> Rows:
         for item in session.catalog.of_kind(*kinds):
             type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
-            names = (item.id, item_oid(item), schema_id(item), item.name.item)
+            names = (item.id, item_oid(item), schema_id(session, item), item.name.item)
             yield *names, type, owner_id(session, item), cluster_id(session, item), PRIVILEGES
 
     return rows
@@ -119,7 +118,7 @@ def _tables(session: EngineSession) -> Rows:
     for item in session.catalog.of_kind("table", "system table"):
         sql = item.create_sql or None
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, owner_id(session, item), PRIVILEGES),
+            *(item.id, item_oid(item), schema_id(session, item), item.name.item, owner_id(session, item), PRIVILEGES),
             *(sql, redacted(session, item), item.facts.get("source")),
         )
 
@@ -127,7 +126,7 @@ def _tables(session: EngineSession) -> Rows:
 def _views(session: EngineSession) -> Rows:
     for item in session.catalog.of_kind("view"):
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, definition(item)),
+            *(item.id, item_oid(item), schema_id(session, item), item.name.item, definition(item)),
             *(owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
         )
 
@@ -135,8 +134,8 @@ def _views(session: EngineSession) -> Rows:
 def _materialized_views(session: EngineSession) -> Rows:
     for item in session.catalog.of_kind("materialized view"):
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, cluster_id(session, item), definition(item)),
-            *(owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
+            *(item.id, item_oid(item), schema_id(session, item), item.name.item, cluster_id(session, item)),
+            *(definition(item), owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
         )
 
 
@@ -170,8 +169,8 @@ def _index_columns(session: EngineSession) -> Rows:
 def _connections(session: EngineSession) -> Rows:
     for item in session.catalog.of_kind("connection"):
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, connection_type(item), owner_id(session, item)),
-            *(PRIVILEGES, item.create_sql, redacted(session, item)),
+            *(item.id, item_oid(item), schema_id(session, item), item.name.item, connection_type(item)),
+            *(owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item)),
         )
 
 
@@ -185,7 +184,7 @@ def _kafka_connections(session: EngineSession) -> Rows:
 
 def _secrets(session: EngineSession) -> Rows:
     for item in session.catalog.of_kind("secret"):
-        yield item.id, item_oid(item), schema_id(item), item.name.item, owner_id(session, item), PRIVILEGES
+        yield item.id, item_oid(item), schema_id(session, item), item.name.item, owner_id(session, item), PRIVILEGES
 
 
 def _sources(session: EngineSession) -> Rows:
@@ -195,7 +194,7 @@ def _sources(session: EngineSession) -> Rows:
         envelope = getattr(getattr(ingest, "envelope", None), "name", None)
         is_main = item.part_of is None
         yield (
-            *(item.id, item_oid(item), schema_id(item), item.name.item, source_type(item)),
+            *(item.id, item_oid(item), schema_id(session, item), item.name.item, source_type(item)),
             *(connection_id(session, getattr(item.statement, "origin", None)), None),
             *((envelope or "none").lower().split()[0] if is_main else "none",),
             *(format_name(getattr(formats, "key", None)), format_name(getattr(formats, "value", None))),
@@ -218,14 +217,14 @@ def _sinks(session: EngineSession) -> Rows:
         key = format_name(getattr(formats, "of_key", None)) if getattr(target, "key", None) is not None else None
         value = format_name(getattr(formats, "value", None))
         envelope = getattr(getattr(target, "envelope", None), "name", None) or getattr(target, "mode", None)
-        names = (item.id, item_oid(item), schema_id(item), item.name.item, sink_type(item))
+        names = (item.id, item_oid(item), schema_id(session, item), item.name.item, sink_type(item))
         shown = None if envelope is None else str(envelope).lower()
         yield *names, connection_id(session, target), *_sink_formats(shown, key, value), *_sink_rest(session, item)
     for item in session.catalog.of_kind("job"):
         settings = session.engine.catalog.resolve(item.statement.table.parts).statement.settings
         key = None if settings.key_format is None else settings.key_format.name
         envelope = "upsert" if settings.is_upsert else "debezium" if settings.value_format.is_changelog else "append"
-        names = (job_sink(item), 20_000 + int(job_sink(item)[1:]), schema_id(item), item.name.item, "kafka")
+        names = (job_sink(item), 20_000 + int(job_sink(item)[1:]), schema_id(session, item), item.name.item, "kafka")
         yield *names, None, *_sink_formats(envelope, key, settings.value_format.name), *_sink_rest(session, item)
 
 
@@ -275,8 +274,14 @@ def _iceberg_sinks(session: EngineSession) -> Rows:
 
 
 def _schemas(session: EngineSession) -> Rows:
-    for name, (id, oid) in schemas(session).items():
-        yield id, oid, DATABASE_ID if id.startswith("u") else None, name, OWNER_ID, PRIVILEGES
+    for each in schemas(session):
+        owner = OWNER_ID if each.key is None else session.engine.role_store.owner(each.key)
+        yield each.id, each.oid, None if each.database is None else each.database.id, each.name, owner, PRIVILEGES
+
+
+def _databases(session: EngineSession) -> Rows:
+    for each in session.catalog.namespaces.databases():
+        yield each.id, namespace_oid(each), each.name, session.engine.role_store.owner(each.key), PRIVILEGES
 
 
 def _roles(session: EngineSession) -> Rows:
@@ -308,12 +313,12 @@ def pg_oid(type: SqlType) -> int:
 def _functions(session: EngineSession) -> Rows:
     for oid, name, arguments, result, _ in function_rows():
         types = [f"s{pg_oid(argument)}" for argument in arguments]
-        yield f"s{oid}", oid, SCHEMAS["pg_catalog"][0], name, types, None, f"s{pg_oid(result)}", False, "s1"
+        yield f"s{oid}", oid, SYSTEM["pg_catalog"][0], name, types, None, f"s{pg_oid(result)}", False, "s1"
 
 
 def _types(session: EngineSession) -> Rows:
     for row in BASE_TYPES:
-        schema = SCHEMAS["mz_catalog" if row.oid >= 16384 else "pg_catalog"][0]
+        schema = SYSTEM["mz_catalog" if row.oid >= 16384 else "pg_catalog"][0]
         names = {"N": "numeric", "S": "string", "B": "boolean", "D": "date-time", "T": "timespan", "P": "pseudo"}
         names["R"] = "range"
         category = names.get(row.category, "user-defined")
@@ -321,7 +326,7 @@ def _types(session: EngineSession) -> Rows:
         if row.array:
             yield f"s{row.array}", row.array, schema, f"_{row.name}", "array", "s1", PRIVILEGES, None, None
     for item in session.catalog.of_kind("type"):
-        names_of = (item.id, item_oid(item), schema_id(item), item.name.item)
+        names_of = (item.id, item_oid(item), schema_id(session, item), item.name.item)
         yield (*names_of, "user-defined", owner_id(session, item), PRIVILEGES, item.create_sql, redacted(session, item))
 
 
@@ -349,7 +354,7 @@ TABLES: tuple[SystemTable, ...] = (
     table(
         "mz_catalog.mz_databases",
         f"id text, oid oid, name text, {_OWNER}",
-        lambda _: [(DATABASE_ID, DATABASE_OID, DEFAULT_DATABASE, OWNER_ID, PRIVILEGES)],
+        _databases,
     ),
     table("mz_catalog.mz_schemas", f"id text, oid oid, database_id text?, name text, {_OWNER}", _schemas),
     table(

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import DEFAULT_DATABASE, Item
+from tailrace.catalog.items import Item
 from tailrace.engine.system.contract import Rows, SystemTable, empty, table
-from tailrace.engine.system.identity import DATABASE_ID, SCHEMAS, schema_id
+from tailrace.engine.system.identity import schema_id
 from tailrace.engine.system.mz_catalog import (
     OBJECTS,
     cluster_id,
@@ -145,16 +145,17 @@ def _dependencies(session: EngineSession) -> Rows:
 def _names(session: EngineSession) -> Rows:
     for item in session.catalog.of_kind(*OBJECTS, "system table"):
         type = "table" if item.kind == "system table" else item.kind.replace(" ", "-")
-        database = (DATABASE_ID, DEFAULT_DATABASE) if item.id.startswith("u") else (None, None)
-        yield item.id, item.name.item, type, schema_id(item), item.name.schema, *database, cluster_id(session, item)
+        within = session.catalog.namespaces.database(item.name.database) if item.id.startswith("u") else None
+        database = (None, None) if within is None else (within.id, within.name)
+        place = (schema_id(session, item), item.name.schema, *database)
+        yield item.id, item.name.item, type, *place, cluster_id(session, item)
 
 
 def _comments(session: EngineSession) -> Rows:
     items = session.catalog.items
     others = {cluster.key: (cluster.id, "cluster") for cluster in session.engine.clusters.all()}
     others |= {f"role {role.id}": (role.id, "role") for role in session.engine.roles}
-    others |= {f"schema {name}": (id, "schema") for name, (id, _) in SCHEMAS.items()}
-    others |= {f"database {DEFAULT_DATABASE}": (DATABASE_ID, "database")}
+    others |= {each.key: (each.id, each.kind) for each in session.catalog.namespaces.all}
     for (id, place), comment in sorted(session.engine.storage.comments().items()):
         if id in items:
             yield id, items[id].kind.replace(" ", "-"), place or None, comment

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
+from tailrace.catalog.items import Item
 from tailrace.catalog.roles import DATABASE, SCHEMA, Role
 from tailrace.engine.system.acl import acl
 from tailrace.engine.system.contract import Rows, SystemTable, table
-from tailrace.engine.system.identity import DATABASE_OID, SCHEMAS, array_oid, item_oid, key_oid, schema_oid, schemas
+from tailrace.engine.system.identity import (
+    SYSTEM,
+    array_oid,
+    current_database,
+    here,
+    item_oid,
+    key_oid,
+    namespace_oid,
+    schema_oid,
+    schemas_here,
+)
 from tailrace.engine.system.mz_catalog import defaults, definition, function_rows, owner_id, pg_oid
 from tailrace.engine.system.mz_internal import moment
 from tailrace.engine.system.pg_index import BTREE, indexes
@@ -51,18 +61,22 @@ def owner_oid(session: EngineSession) -> int:
 
 
 def relations(session: EngineSession) -> Iterator[Item]:
-    return session.catalog.of_kind(*RELKINDS)
+    return here(session, *RELKINDS)
 
 
 def _namespaces(session: EngineSession) -> Rows:
-    for name, (_, oid) in schemas(session).items():
-        yield oid, name, owner_oid(session), acl(session, SCHEMA, SCHEMA) if name == DEFAULT_SCHEMA else None
+    for each in schemas_here(session).values():
+        owner, granted = owner_oid(session), None
+        if each.key is not None:
+            owner, granted = _key_owner_oid(session, each.key), acl(session, each.key, SCHEMA)
+        yield each.oid, each.name, owner, granted
 
 
 def _databases(session: EngineSession) -> Rows:
-    granted = acl(session, DATABASE, DATABASE)
-    names = (DATABASE_OID, DEFAULT_DATABASE, owner_oid(session), 6, "c", False, True, -1, "C", "C", _TABLESPACE)
-    return [(*names, None, granted)]
+    for each in session.catalog.namespaces.databases():
+        owner = _key_owner_oid(session, each.key)
+        names = (namespace_oid(each), each.name, owner, 6, "c", False, True, -1, "C", "C", _TABLESPACE)
+        yield *names, None, acl(session, each.key, DATABASE)
 
 
 def _class(session: EngineSession) -> Rows:
@@ -73,7 +87,7 @@ def _class(session: EngineSession) -> Rows:
             has_index, granted = item.id in indexed, acl(session, item.id, item.kind)
             numbers = (class_oid(item), RELKINDS[item.kind], len(item.schema or ()), 0)
             yield _class_row(session, item, item.name.item, *numbers, has_index, granted)
-    for item in session.catalog.of_kind("type"):
+    for item in here(session, "type"):
         if item.schema is not None:
             yield _class_row(session, item, item.name.item, item_oid(item), "c", len(item.schema), 0, False, None)
     for index in known:
@@ -81,8 +95,15 @@ def _class(session: EngineSession) -> Rows:
 
 
 def _owner_oid(session: EngineSession, item: Item) -> int:
-    owner = owner_id(session, item)
-    return next((role.oid for role in session.engine.roles if role.id == owner), 0)
+    return _role_oid(session, owner_id(session, item))
+
+
+def _key_owner_oid(session: EngineSession, key: str) -> int:
+    return _role_oid(session, session.engine.role_store.owner(key))
+
+
+def _role_oid(session: EngineSession, id: str) -> int:
+    return next((role.oid for role in session.engine.roles if role.id == id), 0)
 
 
 def _class_row(
@@ -99,14 +120,14 @@ def _class_row(
     """`item` says where it is and whose it is."""
     persistence = "t" if item.is_temporary else "p"
     return (
-        *(oid, name, schema_oid(item), oid if kind == "c" else 0, 0, _owner_oid(session, item), method, 0, oid, 0),
-        *(0, -1.0, 0, has_index, False, persistence, kind, columns, 0, False, False, False),
+        *(oid, name, schema_oid(session, item), oid if kind == "c" else 0, 0, _owner_oid(session, item), method),
+        *(0, oid, 0, 0, -1.0, 0, has_index, False, persistence, kind, columns, 0, False, False, False),
         *(False, False, True, "d", False, False, granted, None, None),
     )
 
 
 def _attributes(session: EngineSession) -> Rows:
-    for item in (*relations(session), *session.catalog.of_kind("type")):
+    for item in (*relations(session), *here(session, "type")):
         for place, column in enumerate(item.schema or (), start=1):
             has_default = place in defaults(item)
             yield _attribute(class_oid(item), column.name, column.type, place, column.nullable, has_default)
@@ -117,7 +138,7 @@ def _attributes(session: EngineSession) -> Rows:
 
 
 def _defaults(session: EngineSession) -> Rows:
-    for item in session.catalog.of_kind("table"):
+    for item in here(session, "table"):
         for place, text in defaults(item).items():
             yield key_oid(item, place), class_oid(item), place, text, text
 
@@ -139,7 +160,7 @@ def _dimensions(type: SqlType) -> int:
 def _types(session: EngineSession) -> Rows:
     owner = owner_oid(session)
     for row in BASE_TYPES:
-        schema = SCHEMAS["mz_catalog" if row.oid >= 16384 else "pg_catalog"][1]
+        schema = SYSTEM["mz_catalog" if row.oid >= 16384 else "pg_catalog"][1]
         kind = {"P": "p", "R": "r"}.get(row.category, "b")
         rest = (False, 0, -1, 0, 0, None, None, None)
         align = {1: "c", 2: "s", 8: "d"}.get(row.length, "i")
@@ -153,8 +174,8 @@ def _types(session: EngineSession) -> Rows:
                 *(row.array, f"_{row.name}", schema, owner, -1, False, "b", "A", False, True, ",", 0, 0, row.oid),
                 *(0, *[_ARRAY_IN] * 4, 0, 0, 0, "d" if align == "d" else "i", "x", *rest),
             )
-    for item in session.catalog.of_kind("type"):
-        oid, array, name, where = item_oid(item), array_oid(item), item.name.item, schema_oid(item)
+    for item in here(session, "type"):
+        oid, array, name, where = item_oid(item), array_oid(item), item.name.item, schema_oid(session, item)
         is_record = isinstance(item.statement.type, Record)
         kind, relation = ("c", oid) if is_record else ("b", 0)
         rest, read = (False, 0, -1, 0, 0, None, None, None), [_OTHER_IN] * 4
@@ -173,7 +194,7 @@ def _functions(session: EngineSession) -> Rows:
     for oid, name, arguments, result, aggregate in function_rows():
         types = [pg_oid(argument) for argument in arguments]
         yield (
-            *(oid, name, SCHEMAS["pg_catalog"][1], owner, 12, 1.0, 0.0, 0, "a" if aggregate else "f", aggregate),
+            *(oid, name, SYSTEM["pg_catalog"][1], owner, 12, 1.0, 0.0, 0, "a" if aggregate else "f", aggregate),
             *(False, False, False, True, False, "i", "u", len(types), 0, pg_oid(result)),
             *(types, None, None, None, None, "", None, None),
         )
@@ -231,8 +252,9 @@ def _activity(session: EngineSession) -> Rows:
         state = "active" if is_active else "idle" if other.transaction is None else "idle in transaction"
         is_mine = session.role.superuser or other.login in (session.login, session.user)
         query, began = (other.shown, moment(other.asked_at)) if is_mine else ("<insufficient privilege>", None)
+        database = current_database(other)
         yield (
-            *(DATABASE_OID, DEFAULT_DATABASE, other.pid, None, None if role is None else role.oid, other.login),
+            *(namespace_oid(database), database.name, other.pid, None, None if role is None else role.oid, other.login),
             *(other.variables.get("application_name"), connected.address, None, None, moment(connected.since), None),
             *(began, began, None, None, state, None, None, query, "client backend"),
         )
@@ -240,7 +262,9 @@ def _activity(session: EngineSession) -> Rows:
 
 def _database_activity(session: EngineSession) -> Rows:
     """How many sessions there are; the rest is of pages and locks, which there are not."""
-    return [(DATABASE_OID, DEFAULT_DATABASE, len(session.engine.sessions.open()), *[0] * 12, None)]
+    inside = [connected.session.catalog.database for connected in session.engine.sessions.open()]
+    for each in session.catalog.namespaces.databases():
+        yield namespace_oid(each), each.name, inside.count(each.name), *[0] * 12, None
 
 
 def _prepared(session: EngineSession) -> Rows:
@@ -253,7 +277,9 @@ def _copying(session: EngineSession) -> Rows:
     for connected in session.engine.sessions.open():
         size = connected.session.exported_bytes
         if size is not None:
-            yield connected.session.pid, DATABASE_OID, DEFAULT_DATABASE, 0, "COPY TO", "FILE", size, 0, None, None
+            database = current_database(connected.session)
+            place = (namespace_oid(database), database.name)
+            yield connected.session.pid, *place, 0, "COPY TO", "FILE", size, 0, None, None
 
 
 def _settings(session: EngineSession) -> Rows:
@@ -412,7 +438,7 @@ TABLES: tuple[SystemTable, ...] = (
         'oid oid, collname text, collnamespace oid, collowner oid, collprovider "char", collisdeterministic boolean,'
         " collencoding integer, collcollate text, collctype text, colliculocale text?, collversion text?",
         lambda session: [
-            (oid, name, SCHEMAS["pg_catalog"][1], owner_oid(session), "c", True, -1, locale, locale, None, None)
+            (oid, name, SYSTEM["pg_catalog"][1], owner_oid(session), "c", True, -1, locale, locale, None, None)
             for oid, name, locale in ((100, "default", ""), (950, "C", "C"))
         ],
     ),

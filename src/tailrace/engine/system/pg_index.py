@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.catalog.items import Item
 from tailrace.engine.system.contract import Rows, SystemTable, table
-from tailrace.engine.system.identity import item_oid, key_oid, schema_oid
+from tailrace.engine.system.identity import here, item_oid, key_oid, schema_oid
 from tailrace.engine.system.mz_catalog import index_keys
 from tailrace.plan.bind import bind_scalar
 from tailrace.plan.parse import parse_expression
@@ -65,9 +65,9 @@ class Index:
 
 def indexes(session: EngineSession) -> Iterator[Index]:
     items = session.catalog.items
-    for item in session.catalog.of_kind("table", "source"):
+    for item in here(session, "table", "source"):
         yield from _declared(item)
-    for item in session.catalog.of_kind("index"):
+    for item in here(session, "index"):
         on = items[item.facts["index_of"]]
         yield Index(oid=item_oid(item), name=item.name.item, on=on, keys=tuple(index_keys(item, on)))
 
@@ -107,7 +107,7 @@ def _rows(session: EngineSession) -> Rows:
 def _constraints(session: EngineSession) -> Rows:
     for index in indexes(session):
         if index.declared:
-            schema, kind = schema_oid(index.on), "p" if index.declared == "PRIMARY KEY" else "u"
+            schema, kind = schema_oid(session, index.on), "p" if index.declared == "PRIMARY KEY" else "u"
             yield (
                 *(index.oid, index.name, schema, kind, False, False, False, item_oid(index.on), 0, index.oid, 0, 0),
                 *(" ", " ", " ", True, 0, True, index.places, *[None] * 7),

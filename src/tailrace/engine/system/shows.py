@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import DEFAULT_CLUSTER, DEFAULT_DATABASE, DEFAULT_SCHEMA, Item
-from tailrace.catalog.roles import CLUSTER, DATABASE, SCHEMA, SYSTEM, Role
+from tailrace.catalog.items import DEFAULT_CLUSTER, Item
+from tailrace.catalog.roles import CLUSTER, SYSTEM, Role
 from tailrace.engine.system.contract import Rows, SystemTable
-from tailrace.engine.system.identity import SCHEMAS
+from tailrace.engine.system.identity import schemas
 from tailrace.engine.system.mz_catalog import connection_type, index_keys, sink_type, source_type
+from tailrace.engine.temporaries import number
 from tailrace.types.core import BOOLEAN, TEXT, Column, Schema
 
 if TYPE_CHECKING:
@@ -38,17 +39,14 @@ _EXTRA: dict[str, tuple[str, ...]] = {
     "clusters": ("replicas", "activity"),
     "cluster replicas": ("replica", "size", "ready"),
 }
-_FIXED: dict[str, tuple[str, ...]] = {
-    "databases": (DEFAULT_DATABASE,),
-    "schemas": tuple(SCHEMAS),
-}
+_PLACES = ("databases", "schemas")
 _PRIVILEGES = ("grantor", "grantee", "database", "schema", "name", "object_type", "privilege_type")
 _OTHER = {
     "privileges": _PRIVILEGES,
     "default privileges": ("object_owner", "database", "schema", "object_type", "grantee", "privilege_type"),
     "role membership": ("role", "member", "grantor"),
 }
-SHOWN = (*_KINDS, *_FIXED, "roles", "clusters", "cluster replicas", *_OTHER)
+SHOWN = (*_KINDS, *_PLACES, "roles", "clusters", "cluster replicas", *_OTHER)
 """The kinds that can be shown."""
 
 
@@ -66,18 +64,27 @@ def columns_of(kind: str) -> Schema:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Where:
-    """Which of all objects: in this cluster, of this schema, made from this relation (by id).  None: wherever."""
+    """Which of all objects: in this cluster, in this schema or database, made from this relation (by id).
+
+    Without a cluster: in any.  Without a schema: what is made from the relation, wherever it is, or else what is in the
+    session's current schema, or in its own.
+    """
 
     cluster: str | None = None
+    database: str | None = None
     schema: str | None = None
     on: str | None = None
 
-    def holds(self, item: Item) -> bool:
-        return (
-            self.cluster in (None, item.cluster)
-            and self.schema in (None, item.name.schema)
-            and (self.on is None or self.on in item.depends_on)
-        )
+    def holds(self, session: EngineSession, item: Item) -> bool:
+        if self.cluster not in (None, item.cluster) or (self.on is not None and self.on not in item.depends_on):
+            return False
+        if self.schema is None and self.on is not None:
+            return True
+        if self.schema is None and item.name.schema == session.temporaries.schema:
+            return True
+        catalog = session.catalog
+        wanted = (self.database or catalog.database, self.schema or catalog.schema)
+        return (item.name.database, item.name.schema) == wanted
 
 
 def rows_of_kind(session: EngineSession, kind: str, where: Where | None = None) -> list[tuple[str | bool | None, ...]]:
@@ -89,14 +96,18 @@ def rows_of_kind(session: EngineSession, kind: str, where: Where | None = None) 
     comments = session.engine.storage.comments()
     if kind == "roles":
         return [(role.name, comments.get((role_key(role), 0), "")) for role in session.engine.roles]
-    if kind in _FIXED:
-        return [(name, comments.get((f"{kind[:-1]} {name}", 0), "")) for name in _FIXED[kind]]
-    wanted = [item for item in session.catalog.of_kind(*_KINDS[kind]) if where is None or where.holds(item)]
+    where = where or Where()
+    if kind == "databases":
+        return [(each.name, comments.get((each.key, 0), "")) for each in session.catalog.namespaces.databases()]
+    if kind == "schemas":
+        there = schemas(session, where.database or session.catalog.database)
+        return [(each.name, comments.get((each.key or "", 0), "")) for each in there if number(each.name) is None]
+    wanted = [item for item in session.catalog.of_kind(*_KINDS[kind]) if where.holds(session, item)]
     return [_row(session, item, kind, comments.get((item.id, 0), "")) for item in wanted]
 
 
 def role_key(role: Role) -> str:
-    """What its comment is kept under; of a database or schema it is the kind and the name."""
+    """What its comment is kept under."""
     return f"role {role.id}"
 
 
@@ -126,20 +137,15 @@ def _privileges(session: EngineSession) -> Iterator[tuple[str | None, ...]]:
     names = {role.id: role.name for role in store.all()}
     clusters = {cluster.key: cluster.name for cluster in session.engine.clusters.all()}
     places: dict[str, tuple[str | None, str | None, str | None, str]] = {
-        SCHEMA: (DEFAULT_DATABASE, None, DEFAULT_SCHEMA, SCHEMA),
-        DATABASE: (None, None, DEFAULT_DATABASE, DATABASE),
+        **{each.key: (each.database, None, each.name, each.kind) for each in session.catalog.namespaces.all},
         SYSTEM: (None, None, None, SYSTEM),
         **{key: (None, None, name, CLUSTER) for key, name in clusters.items()},
-        **{id: (*_full_name(item), item.kind.replace(" ", "-")) for id, item in items.items()},
+        **{id: (*item.name.parts, item.kind.replace(" ", "-")) for id, item in items.items()},
     }
     for grant in store.grants():
         if grant.on in places:  # or it is no more
             who = names.get(store.owner(grant.on)), names.get(grant.role, grant.role)
             yield *who, *places[grant.on], grant.privilege
-
-
-def _full_name(item: Item) -> tuple[str, str, str]:
-    return item.name.database, item.name.schema, item.name.item
 
 
 def _row(session: EngineSession, item: Item, kind: str, comment: str) -> tuple[str | None, ...]:
