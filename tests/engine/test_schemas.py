@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import sqlalchemy
 from pyspark.sql import SparkSession
 
 from tailrace.engine.engine import Engine
@@ -87,6 +88,14 @@ def test_clients_find_schemas(server: Server, connection: psycopg.Connection) ->
     assert connection.execute("SHOW TABLES").fetchall() == [("orders", "")]
     assert connection.execute("SHOW TABLES FROM public").fetchall() == [("orders", "")]
     assert connection.execute("SELECT current_schemas(true)").fetchone() == (["mz_catalog", "pg_catalog", "sales"],)
+    with connection.cursor() as cursor:
+        with cursor.copy("COPY orders FROM STDIN") as copy:
+            copy.write(b"7\n")
+        with cursor.copy("COPY sales.orders TO STDOUT") as copy:
+            assert b"".join(copy) == b"7\n"
+        cursor.execute("BEGIN; DECLARE c CURSOR FOR SUBSCRIBE orders")
+        assert cursor.execute("FETCH 1 c").fetchall()[0][2:] == (7,)
+        cursor.execute("ROLLBACK")
     columns = "SELECT table_schema, column_name FROM information_schema.columns WHERE table_name = 'orders' ORDER BY 1"
     assert connection.execute(columns).fetchall() == [("public", "k"), ("sales", "id")]
     described = "SELECT n.nspname, obj_description(n.oid, 'pg_namespace') FROM pg_class c JOIN pg_namespace n"
@@ -96,6 +105,12 @@ def test_clients_find_schemas(server: Server, connection: psycopg.Connection) ->
     assert connection.execute(names).fetchall() == [("public",), ("sales",)]
     events = "SELECT event_type, details->>'name' FROM mz_audit_events WHERE object_type = 'schema' ORDER BY id"
     assert connection.execute(events).fetchall() == [("create", "sales"), ("comment", "sales")]
+    alchemy = sqlalchemy.create_engine(f"postgresql+psycopg://materialize@127.0.0.1:{server.port}/materialize")
+    inspector = sqlalchemy.inspect(alchemy)
+    assert {"public", "sales"} <= set(inspector.get_schema_names())
+    assert inspector.get_table_names(schema="sales") == ["orders"]
+    assert inspector.get_pk_constraint("orders", schema="sales")["constrained_columns"] == ["id"]
+    alchemy.dispose()
     psql = shutil.which("psql")
     if psql is not None:
         command = [psql, "-h", "127.0.0.1", "-p", str(server.port), "-U", "materialize", "materialize", "-At"]

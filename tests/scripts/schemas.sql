@@ -30,6 +30,20 @@ error   SELECT * FROM x.t; 3F000
 ALTER TABLE z.t RENAME TO u;
 tick    z.u +(40)
 expect  z.m +(40)
+-- and elsewhere
+CREATE SCHEMA w;
+CREATE INDEX by_v ON z.u (v);
+error   ALTER INDEX z.by_v SET SCHEMA w; 0A000
+error   ALTER TABLE z.u SET SCHEMA nobody; 3F000
+ALTER TABLE z.u SET SCHEMA w;
+tick    w.u +(50)
+expect  z.m +(50)
+answer  SELECT count(*) FROM pg_indexes WHERE schemaname = 'w'; (1)
+ALTER MATERIALIZED VIEW z.m SET SCHEMA public;
+answer  SELECT max(v) FROM m; (50)
+CREATE TABLE w.t (v int);
+error   ALTER TABLE t SET SCHEMA w; 42710
+ALTER MATERIALIZED VIEW m SET SCHEMA z;
 -- and away
 error   DROP SCHEMA z; 2BP01
 CREATE VIEW outside AS SELECT v FROM z.m;

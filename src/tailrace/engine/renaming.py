@@ -18,7 +18,15 @@ from tailrace.catalog.items import FullName, Item
 from tailrace.catalog.namespaces import Namespace
 from tailrace.engine.naming import Mentions, replaced, rewritten
 from tailrace.engine.widening import known_to
-from tailrace.errors import DependentObjects, DuplicateColumn, DuplicateObject, SqlError, SyntaxFailure, UnknownColumn
+from tailrace.errors import (
+    DependentObjects,
+    DuplicateColumn,
+    DuplicateObject,
+    NotSupported,
+    SqlError,
+    SyntaxFailure,
+    UnknownColumn,
+)
 from tailrace.plan.bind import bind_query
 from tailrace.plan.parse import parse_query
 from tailrace.plan.syntax.expressions import position_of
@@ -41,6 +49,29 @@ def rename(session: EngineSession, item: Item, to: str) -> None:
             if each.facts.get("hinted") == item.id
         }
         engine.swap(*_renamed(session, f'{item.kind} "{item.name.item}"', {item.id: name, **hidden}))
+
+
+def move(session: EngineSession, item: Item, to: Namespace) -> None:
+    """To another schema, with what came with it."""
+    engine = session.engine
+    if item.is_temporary:
+        raise NotSupported("cannot move objects into or out of temporary schemas")
+    if item.part_of is not None:
+        owner = engine.catalog.items[item.part_of].name.item
+        raise NotSupported(f'{item.kind} "{item.name.item}" is where "{owner}" is, which it came with')
+    with engine.lock:
+        moving = {item.id}
+        for other in sorted(engine.catalog.dependants(item.id), key=lambda other: other.number):
+            if other.part_of in moving:
+                moving.add(other.id)
+        moving |= {each.id for each in engine.catalog.items.values() if each.facts.get("hinted") in moving}
+        old = {id: engine.catalog.items[id].name for id in moving}
+        names = {id: FullName(str(to.database), to.name, name.item) for id, name in old.items()}
+        for id, name in names.items():
+            other_of_name = engine.catalog.named(name)
+            if other_of_name is not None and other_of_name.id != id:
+                raise DuplicateObject(f'{other_of_name.kind} "{name}" already exists')
+        engine.swap(*_renamed(session, f'{item.kind} "{item.name.item}"', names))
 
 
 def rename_namespaces(session: EngineSession, before: Namespace, *after: Namespace) -> None:

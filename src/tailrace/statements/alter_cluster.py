@@ -11,7 +11,7 @@ from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import Given, Options, option_name, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
-from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.alter_object import Common
 from tailrace.statements.contract import Result
 from tailrace.statements.create_cluster import OPTIONS
 
@@ -32,7 +32,7 @@ class SwapCluster:
     other: str
 
 
-ChangeCluster: TypeAlias = AlterCluster | SwapCluster | Rename | AlterOwner
+ChangeCluster: TypeAlias = AlterCluster | SwapCluster | Common
 
 
 def parse(p: Parser) -> ChangeCluster:

@@ -16,7 +16,7 @@ from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import PLAIN, Given, Options, option_name, parse_option, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
-from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.alter_object import Common
 from tailrace.statements.connections.registry import EVERY_OPTION
 from tailrace.statements.contract import Result
 from tailrace.statements.create_connection import VALIDATE, WITH_OPTIONS, CreateConnection, define
@@ -35,7 +35,7 @@ class AlterConnection:
     if_exists: bool = False
 
 
-def parse(p: Parser) -> AlterConnection | Rename | AlterOwner:
+def parse(p: Parser) -> AlterConnection | Common:
     p.expect("ALTER", "CONNECTION")
     target = alter_object.target(p, ObjectKind.CONNECTION)
     if common := alter_object.common(p, target):

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object, retain_history
-from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.alter_object import Common
 from tailrace.statements.retain_history import AlterHistory
 
 STARTS = (("ALTER", "MATERIALIZED", "VIEW"),)
@@ -22,7 +22,7 @@ class ApplyReplacement:
     if_exists: bool = False
 
 
-AlterMaterializedView: TypeAlias = ApplyReplacement | AlterHistory | Rename | AlterOwner
+AlterMaterializedView: TypeAlias = ApplyReplacement | AlterHistory | Common
 
 
 def parse(p: Parser) -> AlterMaterializedView:

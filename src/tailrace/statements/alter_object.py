@@ -1,16 +1,18 @@
-"""ALTER kind [IF EXISTS] name RENAME TO identifier | OWNER TO role: the same for every kind of object.
+"""ALTER kind [IF EXISTS] name RENAME TO identifier | OWNER TO role | SET SCHEMA schema: the same for every kind.
 
-Kinds with more to alter (connections, sinks, …) have a file each and come here for these two.
+Kinds with more to alter (connections, sinks, …) have a file each and come here for these.  What is in no schema (a
+role, a cluster, a schema itself) cannot be put into one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from tailrace.catalog.roles import Role
+from tailrace.catalog.roles import SCHEMA, Role
 from tailrace.engine import clusters, namespaces, renaming
 from tailrace.engine.context import Arguments, Session
-from tailrace.engine.privileges import require_membership, role_named
+from tailrace.engine.privileges import require_membership, require_on, role_named
 from tailrace.errors import SqlError
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
@@ -18,6 +20,8 @@ from tailrace.statements.contract import Result
 
 _KINDS = (ObjectKind.DATABASE, ObjectKind.SCHEMA, ObjectKind.TYPE, ObjectKind.VIEW)
 STARTS = tuple(("ALTER", *kind.upper().split()) for kind in _KINDS)
+_NOWHERE = (ObjectKind.CLUSTER, ObjectKind.CLUSTER_REPLICA, ObjectKind.DATABASE, ObjectKind.ROLE, ObjectKind.SCHEMA)
+"""Kinds that are in no schema."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +49,20 @@ class AlterOwner:
     if_exists: bool = False
 
 
-def parse(p: Parser) -> Rename | AlterOwner:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlterPlace:
+    """To another schema."""
+
+    kind: ObjectKind
+    name: Name
+    schema: Name
+    if_exists: bool = False
+
+
+Common: TypeAlias = Rename | AlterOwner | AlterPlace
+
+
+def parse(p: Parser) -> Common:
     p.expect("ALTER")
     kind = ObjectKind(p.phrase(*(kind.upper() for kind in _KINDS)).lower())
     change = common(p, target(p, kind))
@@ -59,24 +76,27 @@ def target(p: Parser, kind: ObjectKind) -> Target:
     return Target(kind=kind, name=p.name(f"{kind} name"), if_exists=if_exists)
 
 
-def common(p: Parser, target: Target) -> Rename | AlterOwner | None:
-    """RENAME TO or OWNER TO; None if something else follows."""
+def common(p: Parser, target: Target) -> Common | None:
+    """RENAME TO, OWNER TO or SET SCHEMA; None if something else follows."""
     if p.accept("RENAME", "TO"):
         to = p.identifier()
         return Rename(kind=target.kind, name=target.name, to=to, if_exists=target.if_exists)
     if p.accept("OWNER", "TO"):
         role = p.identifier("role name")
         return AlterOwner(kind=target.kind, name=target.name, role=role, if_exists=target.if_exists)
+    if target.kind not in _NOWHERE and p.accept("SET", "SCHEMA"):
+        schema = p.name("schema name")
+        return AlterPlace(kind=target.kind, name=target.name, schema=schema, if_exists=target.if_exists)
     return None
 
 
-def execute(statement: Rename | AlterOwner, session: Session, arguments: Arguments) -> Result:
+def execute(statement: Common, session: Session, arguments: Arguments) -> Result:
     kind = statement.kind.upper()
     tag = Result(tag=f"ALTER {kind}")
-    if statement.kind is ObjectKind.CLUSTER:
+    if statement.kind is ObjectKind.CLUSTER and not isinstance(statement, AlterPlace):
         _cluster(statement, session)
         return tag
-    if statement.kind in (ObjectKind.SCHEMA, ObjectKind.DATABASE):
+    if statement.kind in (ObjectKind.SCHEMA, ObjectKind.DATABASE) and not isinstance(statement, AlterPlace):
         _namespace(statement, session)
         return tag
     item = session.resolve_if_exists(statement.name, str(statement.kind), if_exists=statement.if_exists)
@@ -86,6 +106,10 @@ def execute(statement: Rename | AlterOwner, session: Session, arguments: Argumen
         raise SqlError(f"system item '{item.name}' cannot be modified", sqlstate="42501")
     if isinstance(statement, AlterOwner):
         session.engine.role_store.own(item.id, _new_owner(statement, session))
+    elif isinstance(statement, AlterPlace):
+        schema = namespaces.find(session, SCHEMA, statement.schema)
+        require_on(session, "CREATE", schema)
+        renaming.move(session, item, schema)
     else:
         renaming.rename(session, item, statement.to)
     return tag

@@ -11,7 +11,7 @@ from tailrace.secret import Secret
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
-from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.alter_object import Common
 from tailrace.statements.contract import Result
 from tailrace.statements.create_secret import SecretExpression, secret_expression
 
@@ -25,7 +25,7 @@ class AlterSecret:
     if_exists: bool = False
 
 
-def parse(p: Parser) -> AlterSecret | Rename | AlterOwner:
+def parse(p: Parser) -> AlterSecret | Common:
     p.discreet = True
     p.expect("ALTER", "SECRET")
     target = alter_object.target(p, ObjectKind.SECRET)

@@ -12,7 +12,7 @@ from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import Given, Options, option_name, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
-from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.alter_object import Common
 from tailrace.statements.contract import Result
 from tailrace.statements.create_sink import COMMIT_INTERVAL, WITH_OPTIONS, CreateSink, check_interval, refuse
 
@@ -30,7 +30,7 @@ class AlterSink:
     if_exists: bool = False
 
 
-def parse(p: Parser) -> AlterSink | Rename | AlterOwner:
+def parse(p: Parser) -> AlterSink | Common:
     p.expect("ALTER", "SINK")
     target = alter_object.target(p, ObjectKind.SINK)
     if common := alter_object.common(p, target):

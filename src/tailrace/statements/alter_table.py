@@ -1,5 +1,5 @@
 """ALTER TABLE [IF EXISTS] name RENAME [COLUMN] a TO b | ADD [COLUMN] [IF NOT EXISTS] c type,…
-| SET (RETAIN HISTORY …) | RESET (RETAIN HISTORY) | RENAME TO | OWNER TO"""
+| SET (RETAIN HISTORY …) | RESET (RETAIN HISTORY) | RENAME TO | OWNER TO | SET SCHEMA"""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tailrace.errors import DuplicateColumn, NotSupported
 from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object, retain_history
-from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.alter_object import Common
 from tailrace.statements.contract import Result
 from tailrace.statements.create_table import ColumnDefinition, CreateTable
 from tailrace.statements.retain_history import AlterHistory
 
 STARTS = (("ALTER", "TABLE"),)
 _REFUSED = (
-    *(("DROP",), ("ALTER",), ("SET", "SCHEMA")),
+    *(("DROP",), ("ALTER",)),
     *(("ADD", "CONSTRAINT"), ("ADD", "PRIMARY"), ("ADD", "UNIQUE"), ("ADD", "FOREIGN"), ("ADD", "CHECK")),
 )
 
@@ -47,7 +47,7 @@ class AlterAddColumns:
     if_exists: bool = False
 
 
-AlterTable: TypeAlias = RenameColumn | AlterAddColumns | AlterHistory | Rename | AlterOwner
+AlterTable: TypeAlias = RenameColumn | AlterAddColumns | AlterHistory | Common
 
 
 def parse(p: Parser) -> AlterTable:

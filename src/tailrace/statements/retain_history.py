@@ -13,7 +13,7 @@ from tailrace.sql.names import Name, ObjectKind
 from tailrace.sql.options import Given, Options, option_name, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
-from tailrace.statements.alter_object import AlterOwner, Rename, Target
+from tailrace.statements.alter_object import Common, Target
 from tailrace.statements.contract import Result
 from tailrace.statements.create_source import RETAIN_HISTORY, TIMESTAMP_INTERVAL
 
@@ -29,7 +29,7 @@ class AlterHistory:
     if_exists: bool = False
 
 
-def parse(p: Parser) -> AlterHistory | Rename | AlterOwner:
+def parse(p: Parser) -> AlterHistory | Common:
     p.expect("ALTER")
     kind = ObjectKind(p.keyword("SOURCE", "INDEX").lower())
     target = alter_object.target(p, kind)

@@ -17,7 +17,7 @@ from tailrace.secret import Secret
 from tailrace.sql.names import ObjectKind
 from tailrace.sql.parser import Parser
 from tailrace.statements import alter_object
-from tailrace.statements.alter_object import AlterOwner, Rename
+from tailrace.statements.alter_object import Common
 from tailrace.statements.contract import Result
 from tailrace.statements.set_variable import values, variable
 from tailrace.verifier import Verifier
@@ -62,7 +62,7 @@ class AlterRoleSettings:
     position: int | None = field(default=None, compare=False)
 
 
-def parse(p: Parser) -> CreateRole | AlterRole | AlterRoleSettings | Rename | AlterOwner:
+def parse(p: Parser) -> CreateRole | AlterRole | AlterRoleSettings | Common:
     p.discreet = True
     verb = p.keyword("CREATE", "ALTER")
     is_user = p.keyword("ROLE", "USER") == "USER"

@@ -293,17 +293,17 @@ def _owner(session: EngineSession, item: Item) -> str:
 
 
 def _tables(session: EngineSession) -> Rows:
-    for item in session.catalog.of_kind("table", "source", "system table"):
+    for item in here(session, "table", "source", "system table"):
         yield item.name.schema, item.name.item, _owner(session, item), None, False, False, False, False
 
 
 def _views(session: EngineSession) -> Rows:
-    for item in session.catalog.of_kind("view"):
+    for item in here(session, "view"):
         yield item.name.schema, item.name.item, _owner(session, item), definition(item)
 
 
 def _matviews(session: EngineSession) -> Rows:
-    for item in session.catalog.of_kind("materialized view"):
+    for item in here(session, "materialized view"):
         yield item.name.schema, item.name.item, _owner(session, item), None, False, True, definition(item)
 
 
