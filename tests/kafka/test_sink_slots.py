@@ -199,6 +199,12 @@ def planned(definition, spark) -> tuple[KafkaSink, SlotTask]:
     return sink, task
 
 
+def opened(task: SlotTask, number: int) -> _Slot:
+    slot = _Slot(task, number)
+    slot._opening.result()
+    return slot
+
+
 def messages_of(spark, definition, slot: int):
     sql = f"SELECT * FROM ({definition.told_as.slotted(numbers(ROWS, large=True), 4)}) WHERE slot = {slot}"
     [batch] = spark.sql(sql).toArrow().combine_chunks().to_batches()
@@ -215,9 +221,9 @@ def test_a_plan_without_a_finished_slot_binds_nobody(definition, spark):
 
 def test_a_slot_that_was_open_when_another_took_over_is_fenced(definition, spark):
     _, task = planned(definition, spark)
-    open_slot = _Slot(task, 2)
+    open_slot = opened(task, 2)
     open_slot.send(messages_of(spark, definition, 2))
-    open_slot._writer.flush()
+    open_slot._opening.result().flush()
     successor = started(definition, spark)
     with pytest.raises(Fenced):
         open_slot.commit()
@@ -227,10 +233,10 @@ def test_a_slot_that_was_open_when_another_took_over_is_fenced(definition, spark
 
 def test_a_slot_whose_record_hangs_does_not_hold_up_the_successor(definition, spark, monkeypatch):
     _, task = planned(definition, spark)
-    slot = _Slot(task, 2)
+    slot = opened(task, 2)
     slot.send(messages_of(spark, definition, 2))
-    slot._writer._sender.record(definition.connection.progress_topic, *task.progress.records.slot(2, 10))
-    slot._writer.flush()  # from here on, committed readers of the progress topic wait for this transaction
+    slot._opening.result()._sender.record(definition.connection.progress_topic, *task.progress.records.slot(2, 10))
+    slot._opening.result().flush()  # from here on, committed readers of the progress topic wait for this transaction
     monkeypatch.setattr("tailrace.sinks.kafka_progress._PATIENCE_SECONDS", 20.0)
     successor = KafkaSink(definition, spark, FOUR_SLOTS)
     assert successor.progress() == Progress(tick=None)
@@ -242,10 +248,10 @@ def test_a_zombie_that_opens_a_slot_late_finds_another_owner(definition, spark):
     _, task = planned(definition, spark)
     successor = started(definition, spark)
     with pytest.raises(Fenced):
-        _Slot(task, 1)
+        opened(task, 1)
     successor.write(Tick(10), numbers(ROWS, large=True))
     with pytest.raises(Fenced):
-        _Slot(task, 1)
+        opened(task, 1)
     assert changes(definition) == EXPECTED
 
 
@@ -261,7 +267,7 @@ def test_a_task_that_spark_runs_twice_writes_once(definition, spark):
 def test_an_attempt_that_still_runs_is_fenced_by_its_repetition(definition, spark):
     _, task = planned(definition, spark)
     batch = messages_of(spark, definition, 1)
-    straggler = _Slot(task, 1)
+    straggler = opened(task, 1)
     straggler.send(batch)
     next(task.run([batch]))
     with pytest.raises(Fenced):

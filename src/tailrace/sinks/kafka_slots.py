@@ -14,6 +14,8 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -30,6 +32,8 @@ from tailrace.testing.crash import crash_point
 
 OUTCOME = "messages bigint, bytes bigint, broken_key string, failure binary"
 """What a task gives back, as a Spark schema."""
+
+_MOST_KEPT = 16 << 20  # bytes, while a slot is being opened
 
 _OUTCOME = pa.schema(
     [("messages", pa.int64()), ("bytes", pa.int64()), ("broken_key", pa.string()), ("failure", pa.binary())]
@@ -77,15 +81,25 @@ class SlotTask:
 
 @dataclass(slots=True)
 class _Slot:
-    """One slot while it is open.  If the target holds it already, its messages are passed over."""
+    """One slot while it is open.  If the target holds it already, its messages are passed over.
+
+    Opening takes the brokers a while.  The first messages are kept until then, so that Spark goes on encoding.
+    """
 
     task: SlotTask
     number: int
     written: Written = field(default_factory=lambda: total([]))
-    _writer: TransactionalWriter | None = field(init=False, default=None)
+    _opening: Future[TransactionalWriter | None] = field(init=False)
+    _kept: list[pa.RecordBatch] = field(init=False, default_factory=list)
+    _is_committed: bool = field(init=False, default=False)
     _watch: KeyWatch = field(init=False, default_factory=KeyWatch)
 
     def __post_init__(self) -> None:
+        beside = ThreadPoolExecutor(1)
+        self._opening = beside.submit(self._open)
+        beside.shutdown(wait=False)
+
+    def _open(self) -> TransactionalWriter | None:
         task = self.task
         writer = TransactionalWriter(task.outlet, f"{task.transactional_id}-{self.number}", task.time_out)
         held = task.progress.read(since=task.since)  # only now: see the law
@@ -94,34 +108,45 @@ class _Slot:
                 "a newer writer of this sink has taken over",
                 detail=f"Slot {self.number} of tick {task.plan.tick} belongs to somebody else.",
             )
-        if self.number not in held.done:
-            writer.begin()
-            self._writer = writer
+        if self.number in held.done:
+            return None
+        writer.begin()
+        return writer
 
     def send(self, messages: pa.RecordBatch) -> None:
-        if self._writer is not None:
-            sent = self._writer.send(messages, self.task.plan.tick, self.task.plan.partitions)
+        self._kept.append(messages)
+        if self._opening.done() or sum(batch.nbytes for batch in self._kept) > _MOST_KEPT:
+            self._send_kept()
+
+    def _send_kept(self) -> None:
+        writer, kept = self._opening.result(), self._kept
+        self._kept = []
+        for messages in kept if writer is not None else ():
+            sent = writer.send(messages, self.task.plan.tick, self.task.plan.partitions)
             self.written = total([self.written, sent])
             if self.task.outlet.watches_key:
                 self._watch.see(messages)
 
     def commit(self) -> None:
-        if self._writer is None:
+        self._send_kept()
+        writer, task = self._opening.result(), self.task
+        if writer is None:
             return
-        task = self.task
         record = task.progress.records.slot(self.number, task.plan.tick)
-        self._writer.commit(
+        writer.commit(
             task.progress.connection.progress_topic,
             record,
             when_sent=lambda: crash_point("kafka.slot_sent_not_committed", task.engine),
         )
-        self._writer = None
+        self._is_committed = True
         self.written = replace(self.written, broken_key=self._watch.broken_key())
         crash_point("kafka.slot_committed", task.engine)
 
     def abort(self) -> None:
-        if self._writer is not None:
-            self._writer.abort()
+        with suppress(TailraceError):
+            writer = self._opening.result()
+            if writer is not None and not self._is_committed:
+                writer.abort()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
