@@ -5,6 +5,7 @@ error   CREATE SCHEMA x; 42P06
 error   CREATE SCHEMA pg_mine; 42939
 CREATE TABLE x.t (v int);
 error   CREATE TABLE y.t (v int); 3F000
+error   CREATE TABLE pg_catalog.t (v int); 42501
 tick    t +(1); x.t +(10)
 answer  SELECT (SELECT v FROM t), (SELECT v FROM public.t), (SELECT v FROM materialize.x.t); (1,1,10)
 -- made with a path, read without
@@ -22,6 +23,15 @@ SET search_path = nobody;
 error   CREATE TABLE lost (v int); 3F000
 answer  SELECT current_schema() IS NULL; (t)
 RESET search_path;
+-- what was made without a path means the same to those who have one
+CREATE MATERIALIZED VIEW plain AS SELECT v FROM t;
+SET search_path = x;
+ALTER TABLE public.t RENAME TO t2;
+ALTER TABLE public.t2 RENAME TO t;
+RESET search_path;
+tick    t +(2)
+expect  plain +(2)
+tick    t -(2)
 -- under another name
 ALTER SCHEMA x RENAME TO z;
 tick    z.t +(30)
@@ -30,6 +40,16 @@ error   SELECT * FROM x.t; 3F000
 ALTER TABLE z.t RENAME TO u;
 tick    z.u +(40)
 expect  z.m +(40)
+-- each under the other's
+CREATE SCHEMA next;
+CREATE TABLE next.u (v int);
+CREATE MATERIALIZED VIEW next.m AS SELECT -v AS v FROM next.u;
+ALTER SCHEMA z SWAP WITH next;
+tick    z.u +(1); next.u +(45)
+expect  z.m +(-1)
+expect  next.m +(45)
+ALTER SCHEMA next SWAP WITH z;
+DROP SCHEMA next CASCADE;
 -- and elsewhere
 CREATE SCHEMA w;
 CREATE INDEX by_v ON z.u (v);

@@ -87,6 +87,17 @@ def rename(session: EngineSession, namespace: Namespace, to: str, position: int 
         renaming.rename_namespaces(session, namespace, after, *(replace(each, database=to) for each in inside))
 
 
+def swap(session: EngineSession, name: Name, other: Name) -> None:
+    """Each schema takes the other's name; whatever was made of what is inside goes on with the same objects."""
+    one, two = owned(session, SCHEMA, name), owned(session, SCHEMA, other)
+    assert one is not None
+    assert two is not None
+    if one.database != two.database:
+        raise SqlError("cannot swap schemas of two databases", sqlstate="0A000", position=other.position)
+    if one != two:
+        renaming.rename_namespaces(session, one, replace(one, name=two.name), replace(two, name=one.name))
+
+
 def find(session: EngineSession, kind: str, name: Name) -> Namespace:
     """The one of a name in a statement.  Raises if there is none."""
     if kind == DATABASE:

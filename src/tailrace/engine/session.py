@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from tailrace.catalog.catalog import Catalog
 from tailrace.catalog.items import DEFAULT_DATABASE, DEFAULT_SCHEMA, TEMPORARY, Item
+from tailrace.catalog.namespaces import SYSTEM_SCHEMAS
 from tailrace.catalog.roles import Role
 from tailrace.engine import asking, auditing, clusters, dialects, flink_hints, naming, privileges
 from tailrace.engine.define import Identity
@@ -309,6 +310,10 @@ class EngineSession:
         engine, catalog = self.engine, self.catalog
         tag = f"CREATE {kind.upper()}"
         full = catalog.full_name(("pg_temp", *name.parts) if temporary and len(name.parts) == 1 else name.parts)
+        if full.schema in SYSTEM_SCHEMAS:
+            raise SqlError(
+                f"system schema '{full.schema}' cannot be modified", sqlstate="42501", position=name.position
+            )
         existing = catalog.named(full)
         if existing is not None and if_not_exists:
             self.notice(f'{existing.kind} "{full.item}" already exists, skipping', sqlstate="42710")

@@ -1,4 +1,5 @@
 """ALTER kind [IF EXISTS] name RENAME TO identifier | OWNER TO role | SET SCHEMA schema: the same for every kind.
+ALTER SCHEMA name SWAP WITH other: each takes the other's name.
 
 Kinds with more to alter (connections, sinks, …) have a file each and come here for these.  What is in no schema (a
 role, a cluster, a schema itself) cannot be put into one.
@@ -59,13 +60,23 @@ class AlterPlace:
     if_exists: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SwapSchemas:
+    name: Name
+    other: Name
+    kind: ObjectKind = ObjectKind.SCHEMA
+
+
 Common: TypeAlias = Rename | AlterOwner | AlterPlace
 
 
-def parse(p: Parser) -> Common:
+def parse(p: Parser) -> Common | SwapSchemas:
     p.expect("ALTER")
     kind = ObjectKind(p.phrase(*(kind.upper() for kind in _KINDS)).lower())
-    change = common(p, target(p, kind))
+    named = target(p, kind)
+    if kind is ObjectKind.SCHEMA and p.accept("SWAP", "WITH"):
+        return SwapSchemas(name=named.name, other=p.name("schema name"))
+    change = common(p, named)
     if change is None:
         raise p.expected("one of RENAME or OWNER")
     return change
@@ -90,9 +101,12 @@ def common(p: Parser, target: Target) -> Common | None:
     return None
 
 
-def execute(statement: Common, session: Session, arguments: Arguments) -> Result:
+def execute(statement: Common | SwapSchemas, session: Session, arguments: Arguments) -> Result:
     kind = statement.kind.upper()
     tag = Result(tag=f"ALTER {kind}")
+    if isinstance(statement, SwapSchemas):
+        namespaces.swap(session, statement.name, statement.other)
+        return tag
     if statement.kind is ObjectKind.CLUSTER and not isinstance(statement, AlterPlace):
         _cluster(statement, session)
         return tag

@@ -67,8 +67,8 @@ Statement: TypeAlias = (
     alter_cluster.ChangeCluster
     | alter_connection.AlterConnection
     | alter_materialized_view.AlterMaterializedView
-    | alter_object.Rename
-    | alter_object.AlterOwner
+    | alter_object.Common
+    | alter_object.SwapSchemas
     | alter_secret.AlterSecret
     | alter_sink.AlterSink
     | alter_system.AlterSystem
