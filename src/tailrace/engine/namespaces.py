@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
     from tailrace.engine.session import EngineSession
 
+_DUPLICATE = {SCHEMA: "42P06", DATABASE: "42P04"}
+
 
 def create(session: EngineSession, kind: str, name: Name, *, if_not_exists: bool) -> None:
     """On return it exists, and is the role's; a database has a schema `public` from the start."""
@@ -45,9 +47,6 @@ def create(session: EngineSession, kind: str, name: Name, *, if_not_exists: bool
         for each in made:  # before they are there, so that they are never anybody else's
             engine.role_store.own(each.key, session.role)
         engine.add_namespaces(*made)
-
-
-_DUPLICATE = {SCHEMA: "42P06", DATABASE: "42P04"}
 
 
 def drop(session: EngineSession, kind: str, names: Iterable[Name], *, if_exists: bool, cascade: bool) -> None:
