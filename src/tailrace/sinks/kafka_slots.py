@@ -119,9 +119,11 @@ class _Slot:
             self._send_kept()
 
     def _send_kept(self) -> None:
-        writer, kept = self._opening.result(), self._kept
-        self._kept = []
-        for messages in kept if writer is not None else ():
+        writer = self._opening.result()
+        kept, self._kept = self._kept, []
+        if writer is None:
+            return
+        for messages in kept:
             sent = writer.send(messages, self.task.plan.tick, self.task.plan.partitions)
             self.written = total([self.written, sent])
             if self.task.outlet.watches_key:
