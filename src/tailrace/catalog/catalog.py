@@ -91,17 +91,17 @@ class Catalog:
     def _is_there(self, database: str, schema: str) -> bool:
         return self._is_everywhere(schema) or self.namespaces.schema(database, schema) is not None
 
-    def _places(self, parts: tuple[str, ...]) -> list[FullName]:
+    def _places(self, parts: tuple[str, ...], position: int | None = None) -> list[FullName]:
         """Where the item of a possibly qualified name may be, in this order; system schemas are on everybody's path."""
         if len(parts) != 1:
-            return [self.full_name(parts)]
+            return [self.full_name(parts, position)]
         own = () if self.temporary is None else (self.temporary,)
         schemas = dict.fromkeys((*own, *self.schemas, "mz_catalog", "pg_catalog"))
         return [self._placed(self.database, schema, parts[0]) for schema in schemas]
 
     def resolve(self, parts: tuple[str, ...], position: int | None = None) -> Item:
         """The item of a possibly qualified name."""
-        places = self._places(parts)
+        places = self._places(parts, position)
         for name in places:
             item = self.named(name)
             if item is not None:
@@ -113,12 +113,19 @@ class Catalog:
         if folded:
             first = min(folded, key=lambda name: searched.index((name.database, name.schema)))
             return self.items[self.by_name[first]]
-        near = self.similar(parts[-1], tuple(name.item for name in there))
+        near = self._elsewhere(parts[-1]) or self.similar(parts[-1], tuple(name.item for name in there))
         raise UnknownObject(
             f"unknown catalog item '{'.'.join(parts)}'",
             hint=f'Did you mean "{near}"?' if near else None,
             position=position,
         )
+
+    def _elsewhere(self, item: str) -> str | None:
+        """How to call something of that name in another schema: of the session's database if there is one there."""
+        found = [name for name in self.by_name if name.item == item and not self._is_everywhere(name.schema)]
+        for name in sorted(found, key=lambda name: name.database != self.database):
+            return f"{name.schema}.{name.item}" if name.database == self.database else str(name)
+        return None
 
     def finds(self, item: Item) -> bool:
         """Whether its name alone means it."""

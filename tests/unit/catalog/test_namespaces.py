@@ -43,6 +43,35 @@ def catalog() -> Catalog:
 
 
 @pytest.mark.parametrize(
+    ("database", "path", "hint"),
+    [
+        ("materialize", "nobody", 'Did you mean "public.t"?'),
+        ("other", "nobody", 'Did you mean "public.t"?'),
+    ],
+)
+def test_a_name_that_is_in_another_schema_is_told(catalog: Catalog, database: str, path: str, hint: str) -> None:
+    with pytest.raises(UnknownObject, match="unknown catalog item 't'") as caught:
+        replace(catalog, database=database, path=(path,)).resolve(("t",))
+    assert caught.value.hint == hint
+
+
+def test_a_name_that_is_in_another_database_is_told(catalog: Catalog) -> None:
+    with pytest.raises(UnknownObject) as caught:
+        replace(catalog, database="other").resolve(("flinks2",))
+    assert caught.value.hint is None
+    made = catalog.with_item(table(99, "materialize", "x", "far"))
+    with pytest.raises(UnknownObject) as caught:
+        replace(made, database="other").resolve(("far",))
+    assert caught.value.hint == 'Did you mean "materialize.x.far"?'
+
+
+def test_an_unknown_schema_is_told_with_its_place(catalog: Catalog) -> None:
+    with pytest.raises(UnknownObject, match="unknown schema 'nobody'") as caught:
+        catalog.resolve(("nobody", "t"), position=7)
+    assert caught.value.position == 7
+
+
+@pytest.mark.parametrize(
     ("database", "path", "name", "meant"),
     [
         ("materialize", "public", "t", "materialize.public.t"),
