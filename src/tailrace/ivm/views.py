@@ -30,13 +30,15 @@ _numbers = itertools.count(1)
 T = TypeVar("T")
 
 # Rows that are part of a plan are planned one by one, and go to their task as so many Java objects: of 20,000 that was
-# more than half of a job's time.  So larger tables go to tasks as the Arrow they are.  Spark does not know how large
-# those are, and takes them to be of the last setting's size: small enough to be sent to every task of a join.
+# more than half of a job's time.  So larger tables go to a task as the Arrow they are, and to one task, as one batch.
+# Spark does not know how large they are, and takes them to be of the last setting's size: small enough to be sent to
+# every task of a join.
 _SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.execution.arrow.localRelationThreshold": "64KB",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
     "spark.sql.defaultSizeInBytes": "1MB",
 }
 
@@ -122,8 +124,8 @@ class Views:
         return f"global_temp.{name}"
 
     def add_arrow(self, table: pa.Table, schema: str) -> str:
-        """A small table, held by the driver and part of the plan itself.  `schema` is Spark DDL."""
-        return self.add(self.small.createDataFrame(table, schema=_struct(schema)))
+        """A small table, held by the driver, and read by one task.  `schema` is Spark DDL."""
+        return self.add(self.small.createDataFrame(table.combine_chunks(), schema=_struct(schema)))
 
     def drop(self, name: str) -> None:
         self.large.catalog.dropGlobalTempView(name.removeprefix("global_temp."))

@@ -25,3 +25,14 @@ def test_a_table_of_many_rows_is_no_part_of_the_plan_and_yet_known_to_be_small(
             assert scan in plan
             assert "BroadcastHashJoin" in plan
         assert views.small.sql(f"SELECT * FROM {name}").toArrow().equals(table)  # in their order
+
+
+@pytest.mark.parametrize("chunks", [1, 7])
+def test_a_table_of_many_rows_is_read_by_one_task(spark: SparkSession, chunks: int) -> None:
+    """Otherwise a view that takes its time over a small tick would have as many cores as there are, and others none."""
+    views = Views(spark)
+    table = pa.concat_tables([pa.table({"k": pa.array(range(20_000), pa.int64())})] * chunks)
+    with views.scratch():
+        rows = views.small.sql(f"SELECT * FROM {views.add_arrow(table, 'k bigint')}")
+        assert rows.rdd.getNumPartitions() == 1
+        assert rows.toArrow().num_rows == 20_000 * chunks
