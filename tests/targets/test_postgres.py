@@ -333,6 +333,29 @@ def test_a_server_that_cannot_be_reached_is_named(engine: Engine, postgres: Post
         engine.sql("VALIDATE CONNECTION nowhere")
 
 
+def test_a_password_may_change_under_a_running_sink(
+    engine: Engine, postgres: Postgres, server: psycopg.Connection, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.loop, "pace", replace(engine.loop.pace, retry=0.1))
+    server.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'old'; GRANT ALL ON SCHEMA {name} TO {name}".encode())
+    engine.sql(
+        f"CREATE SECRET of_{name} AS 'old'; CREATE CONNECTION as_{name} TO POSTGRES (HOST '127.0.0.1', USER {name},"
+        f" PORT {postgres.port}, DATABASE postgres, PASSWORD SECRET of_{name})"
+    )
+    tea(engine, name)
+    engine.sql(
+        f"CREATE SINK {name}_out FROM {name}"
+        f" INTO POSTGRES CONNECTION as_{name} (TABLE '{name}.t') KEY (item) MODE UPSERT"
+    )
+    engine.settle()
+    server.execute(f"ALTER ROLE {name} PASSWORD 'new'".encode())
+    server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{name}'".encode())
+    engine.sql(f"INSERT INTO {name} VALUES ('nut', 1)")
+    until(lambda: "could not log in" in str(status(engine, f"{name}_out")[1]))
+    engine.sql(f"ALTER SECRET of_{name} AS 'new'")
+    until(lambda: rows(server, f"SELECT * FROM {name}.t ORDER BY item") == [("nut", 1), ("tea", 12)])
+
+
 def test_limits_of_a_role_do_not_end_a_snapshot(postgres: Postgres, server: psycopg.Connection, name: str) -> None:
     limits = ("statement_timeout", "idle_in_transaction_session_timeout")
     server.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'".encode())
