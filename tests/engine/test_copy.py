@@ -149,6 +149,24 @@ def test_options_of_one_format_are_refused_in_another(connection: psycopg.Connec
         copied(connection, f"COPY {table} TO STDOUT WITH (QUOTE ',')")
 
 
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ("DELIMITER 'a'", 'COPY delimiter cannot be "a"'),
+        ("DELIMITER ''", "COPY delimiter must be a single one-byte character"),
+        ("DELIMITER e'\\n'", "COPY delimiter cannot be newline or carriage return"),
+        ("NULL e'\\t'", "COPY delimiter character must not appear in the NULL specification"),
+        ("FORMAT csv, QUOTE ','", "COPY delimiter and quote must be different"),
+        ("FORMAT csv, NULL '\"'", "COPY quote character must not appear in the NULL specification"),
+    ],
+)
+def test_characters_that_could_be_taken_for_others_are_refused(
+    options: str, error: str, connection: psycopg.Connection, table: str
+) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match=error):
+        copied(connection, f"COPY {table} TO STDOUT WITH ({options})")
+
+
 def test_the_older_options_and_a_header_go_both_ways(connection: psycopg.Connection, table: str) -> None:
     put(connection, f"COPY {table} FROM STDIN CSV HEADER DELIMITER ';' NULL 'none'", "k;v;n\n1;\"a;b\";none\n")
     assert rows(connection, table) == [(1, "a;b", None)]
