@@ -152,6 +152,7 @@ def test_a_broker_that_falls_silent_in_the_middle_of_much_holds_up_its_own_sink_
 
     monkeypatch.setattr(Plans, "begin", begin_and_hear_no_more)
     far.sink._plans._outlet = replace(far.sink._plans._outlet, patience=3.0)  # Spark has few places for tasks
+    far.sink._limits = replace(far.sink._limits, slot_rows=1000)
     many = far.sink._limits.small_rows + 1
     try:
         engine.sql(f"INSERT INTO bids SELECT generate_series(1, {many})")

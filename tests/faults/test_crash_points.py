@@ -47,7 +47,7 @@ def test_changes_arrive_exactly_once_after_dying_at(point: str, pipelines: Pipel
 def test_a_partition_that_is_a_slot_is_told_exactly_once_after_dying_at(
     point: str, pipelines: PipelineFactory
 ) -> None:
-    pipeline = pipelines("--small-rows", "800", sinks=("lines",))
+    pipeline = pipelines("--small-rows", "800", "--slot-rows", "20000", sinks=("lines",))
     pipeline.orders.send(SO_MANY_THAT_SPARK_READS_THEM)
     pipeline.run_until_killed_at(f"{point}:1")
     pipeline.run_until_caught_up()

@@ -304,6 +304,21 @@ def test_a_key_that_is_told_twice_in_a_tick_is_noticed_also_in_slots(broker, spa
     assert Counter(each.key for each in told(definition)[ROWS:]) == {b'{"k":1}': 2, b'{"k":2}': 1, b'{"k":3}': 1}
 
 
+def test_a_change_that_would_not_nearly_fill_a_slot_is_one_transaction_of_the_driver(definition, spark):
+    some = replace(numbers(ROWS), rows=30_000)
+    written = started(definition, spark).write(Tick(10), some)
+    assert (written.messages, written.slots) == (ROWS, 0)
+    assert changes(definition) == EXPECTED
+    assert [key for key, _ in records(definition)] == ["mz-sink-u7"]
+
+
+def test_a_change_of_few_rows_and_many_bytes_is_written_in_slots(definition, spark, monkeypatch):
+    monkeypatch.setattr("tailrace.sinks.kafka._MOST_GATHERED", 1000)
+    some = replace(numbers(ROWS), rows=30_000)
+    assert started(definition, spark).write(Tick(10), some).slots == 2
+    assert changes(definition) == EXPECTED
+
+
 def test_a_tick_that_was_thought_to_be_small_is_written_in_slots_if_it_is_not(definition, spark):
     sink = started(definition, spark, Limits(small_rows=100))
     assert sink.write(Tick(10), replace(numbers(2_500), rows=3)).slots == 10

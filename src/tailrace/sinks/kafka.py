@@ -1,7 +1,8 @@
 """A relation's changes to a Kafka topic, exactly once: messages and their tick become visible together.
 
 A small tick is one transaction of one long-lived writer on the driver, with the sink's progress record
-last.  A large one is planned first (a committed record says in how many slots), then written in Spark tasks,
+last; so is one of some more rows, whose messages Spark encodes and the driver gathers: opening slots would take
+longer.  A large one is planned first (a committed record says in how many slots), then written in Spark tasks,
 each slot in a transaction of its own with a record of its own, and settled by the sink's record.  After a
 crash the records say which slots are missing, and only those are written.
 
@@ -47,6 +48,8 @@ from tailrace.types.core import Tick
 log = logging.getLogger(__name__)
 
 _LARGE_REACH_SECONDS = 2.0
+_SOME = 4  # changes of up to a slot's fourth part go to the topic by the driver,
+_MOST_GATHERED = 64 << 20  # if their messages have no more bytes
 _MUCH_TOO_LOW = 20  # times as many rows as there may be: a guess that is of no use
 
 
@@ -175,10 +178,25 @@ class KafkaSink:
 
     def _write_much(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
         if self._held.done or not (self._sink.atomic or self._sink.guarantee == AT_LEAST_ONCE):
+            gathered = None if self._held.done else self._gathered(tick, delta)
+            if gathered is not None:
+                return self._write_here(writer, tick, gathered)
             return self._write_slots(writer, tick, delta)
         if self._sink.guarantee == AT_LEAST_ONCE:
             return self._write_plainly(writer, tick, delta)
         return self._write_here(writer, tick, stream(self._messages(tick, delta)))
+
+    def _gathered(self, tick: Tick, delta: ZSet) -> list[pa.RecordBatch] | None:
+        """The messages of a change that would not nearly fill a slot; None if it is too large."""
+        if delta.rows > self._limits.slot_rows // _SOME:
+            return None
+        batches, size = [], 0
+        for batch in stream(self._messages(tick, delta)):
+            size += batch.nbytes
+            if size > _MOST_GATHERED:
+                return None
+            batches.append(batch)
+        return batches
 
     def _messages(self, tick: Tick, delta: ZSet) -> DataFrame:
         return self._spark.sql(self._told_as.at(tick).messages(delta, self._slots(delta)))

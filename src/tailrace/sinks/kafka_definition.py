@@ -96,7 +96,7 @@ class KafkaSinkDefinition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Up to `small_rows` a tick is written by the driver; beyond, a slot gets about `slot_rows` of them.
+    """Up to `small_rows` a tick is written by the driver; far beyond, a slot gets about `slot_rows` of them.
 
     `transaction_seconds`: what a large transaction may take, a slot or, if the sink is atomic, a whole tick.
     """
