@@ -190,8 +190,9 @@ class KafkaSink:
         """The messages of a change that would not nearly fill a slot; None if it is too large."""
         if delta.rows > self._limits.slot_rows // _SOME:
             return None
+        cores = self._spark.sparkContext.defaultParallelism
         batches, size = [], 0
-        for batch in stream(self._messages(tick, delta)):
+        for batch in stream(self._messages(tick, delta).coalesce(cores)):  # each part costs a job
             size += batch.nbytes
             if size > _MOST_GATHERED:
                 return None
