@@ -255,7 +255,9 @@ def test_a_zombie_that_opens_a_slot_late_finds_another_owner(definition, spark):
     assert changes(definition) == EXPECTED
 
 
-def test_a_task_that_spark_runs_twice_writes_once(definition, spark):
+@pytest.mark.parametrize("most_kept", [0, 1 << 30], ids=["waits for its slot", "keeps messages until its slot is open"])
+def test_a_task_that_spark_runs_twice_writes_once(definition, spark, monkeypatch, most_kept):
+    monkeypatch.setattr("tailrace.sinks.kafka_slots._MOST_KEPT", most_kept)
     _, task = planned(definition, spark)
     batch = messages_of(spark, definition, 1)
     first, second = (next(task.run([batch])).to_pylist()[0] for _ in range(2))

@@ -123,9 +123,10 @@ class Catalog:
     def _elsewhere(self, item: str) -> str | None:
         """How to call something of that name in another schema: of the session's database if there is one there."""
         found = [name for name in self.by_name if name.item == item and not self._is_everywhere(name.schema)]
-        for name in sorted(found, key=lambda name: name.database != self.database):
-            return f"{name.schema}.{name.item}" if name.database == self.database else str(name)
-        return None
+        name = min(found, key=lambda name: name.database != self.database, default=None)
+        if name is None:
+            return None
+        return f"{name.schema}.{name.item}" if name.database == self.database else str(name)
 
     def finds(self, item: Item) -> bool:
         """Whether its name alone means it."""
@@ -145,6 +146,11 @@ class Catalog:
             if id in item.depends_on or item.depends_on & found.keys():
                 found[item.id] = item
         return list(found.values())
+
+    def with_dependants(self, ids: Iterable[str]) -> set[str]:
+        """These, and all that could not be without one of them."""
+        found = set(ids)
+        return found | {each.id for id in found for each in self.dependants(id)}
 
     def refuse_if_needed(self, item: Item, going: set[str]) -> None:
         """DROP … RESTRICT: somebody else still needs it."""

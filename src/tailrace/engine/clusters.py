@@ -101,10 +101,7 @@ def drop(session: EngineSession, cluster: Cluster, *, cascade: bool) -> None:
             f'cannot drop cluster "{cluster.name}": still depended upon by {inside[0].kind} "{inside[0].name.item}"',
             hint="Use DROP ... CASCADE to drop the dependent objects too.",
         )
-    going = {item.id for item in inside}
-    going |= {other.id for item in inside for other in engine.catalog.dependants(item.id)}
-    if going:
-        engine.drop(going)
+    engine.drop_with_dependants(item.id for item in inside)
     engine.clusters.drop(cluster)
 
 

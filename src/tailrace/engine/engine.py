@@ -164,8 +164,7 @@ class Engine:
 
     def drop_with_dependants(self, ids: Iterable[str]) -> None:
         """Those of them that are still there, and what needs them."""
-        found = {id for id in ids if id in self.catalog.items}
-        found |= {each.id for id in found for each in self.catalog.dependants(id)}
+        found = self.catalog.with_dependants(id for id in ids if id in self.catalog.items)
         if found:
             self.drop(found)
 

@@ -68,10 +68,8 @@ def drop(session: EngineSession, kind: str, names: Iterable[Name], *, if_exists:
             f"schema '{inside[0].name.schema}' cannot be dropped without CASCADE while it contains objects",
             hint="Use DROP SCHEMA ... CASCADE to drop them too.",
         )
-    ids = {item.id for item in inside}
-    ids |= {other.id for item in inside for other in engine.catalog.dependants(item.id)}
     if going:
-        engine.drop(ids, going)
+        engine.drop(engine.catalog.with_dependants(item.id for item in inside), going)
 
 
 def rename(session: EngineSession, namespace: Namespace, to: str, position: int | None) -> None:

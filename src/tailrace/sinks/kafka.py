@@ -177,14 +177,16 @@ class KafkaSink:
         return batches
 
     def _write_much(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
-        if self._held.done or not (self._sink.atomic or self._sink.guarantee == AT_LEAST_ONCE):
-            gathered = None if self._held.done else self._gathered(tick, delta)
-            if gathered is not None:
-                return self._write_here(writer, tick, gathered)
+        if self._held.done:
             return self._write_slots(writer, tick, delta)
         if self._sink.guarantee == AT_LEAST_ONCE:
             return self._write_plainly(writer, tick, delta)
-        return self._write_here(writer, tick, stream(self._messages(tick, delta)))
+        if self._sink.atomic:
+            return self._write_here(writer, tick, stream(self._messages(tick, delta)))
+        gathered = self._gathered(tick, delta)
+        if gathered is None:
+            return self._write_slots(writer, tick, delta)
+        return self._write_here(writer, tick, gathered)
 
     def _gathered(self, tick: Tick, delta: ZSet) -> list[pa.RecordBatch] | None:
         """The messages of a change that would not nearly fill a slot; None if it is too large."""

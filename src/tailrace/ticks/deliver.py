@@ -34,7 +34,7 @@ _PATIENCE_SECONDS = 0.5  # of the loop, once in an outage: a commit takes 5 ms, 
 _SILENT_SECONDS = 5.0  # and the status says so
 _MOST_OWED = 100  # ticks, each by itself; earlier ones are written with the first of them
 _REMEMBERED = 1000  # writes of a sink
-_MANY = 20_000  # rows that take their time
+MANY = 20_000  # rows that take their time
 _END_SECONDS = 5.0  # for jobs that are not wanted any more
 _WARN_SECONDS = 10.0  # from one log line about a key to the next
 
@@ -304,7 +304,7 @@ class Delivery:
         if self.advances:
             self.root.advance(t)
         change = self.root.delta(self._frontier, t)
-        if self._was_much and change.rows > _MANY and self._owed:
+        if self._was_much and change.rows > MANY and self._owed:
             t = self._owed.pop()  # much after much: a tick at a time, it would fall behind further and further
             self._owed.clear()
             change = self.root.delta(self._frontier, t)
@@ -320,7 +320,7 @@ class Delivery:
         def then(sent: Written) -> None:
             self._wrote(t, sent, began)
 
-        is_long = change.rows > _MANY
+        is_long = change.rows > MANY
         if isinstance(self.sink, PatientSink):
             rest = self.sink.prepared(t, change)
             if rest is not None:
@@ -333,7 +333,7 @@ class Delivery:
         self.counts.messages += sent.messages
         self.counts.bytes += sent.bytes
         self.counts.writes += 1
-        self._was_much = self._offered > _MANY
+        self._was_much = self._offered > MANY
         self.written, self._offered, self._offered_at = t, 0, None
         if sent.broken_key is not None:
             self._warn(sent.broken_key)

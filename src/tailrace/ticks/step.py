@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from tailrace.errors import DataError, SqlError, TailraceError
 from tailrace.plan.data_errors import explain
 from tailrace.state.store import Work
-from tailrace.ticks.deliver import Delivery
+from tailrace.ticks.deliver import MANY, Delivery
 from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput
 from tailrace.ticks.lane import FIRST, Lane
 from tailrace.ticks.status import Status
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tailrace.ticks")
 
-_MANY = 20_000  # rows that take their time
 _PUT_OFF_SECONDS = 1.0  # for which a new view may find a reader
 
 
@@ -199,7 +198,7 @@ class Step:
     def _may_wait(self, view: Maintained, t: Tick) -> bool:
         """A view that is new, and large: whoever reads it first may well be about to come."""
         is_new = view.is_lazy and view.proven == BEGINNING and time.monotonic() < view.made + _PUT_OFF_SECONDS
-        return is_new and view.root.delta(BEGINNING, t).rows > _MANY
+        return is_new and view.root.delta(BEGINNING, t).rows > MANY
 
     def _prove(self, view: Maintained, t: Tick) -> None:
         """Raises if a row that has come since `proven` cannot be computed.  Runs a Spark job if there is one."""
