@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -83,6 +85,26 @@ def test_a_broker_that_says_nothing_holds_up_its_own_sink_alone(engine, sinks, b
         os.kill(other_broker.pid, signal.SIGCONT)
     wait_for(lambda: status(engine, "far_out")[0] == "running" and far.owes_nothing(engine.cluster.done))
     assert told(other_broker, "silent_far") == list(range(6))
+
+
+def test_a_new_target_is_opened_while_the_loop_is_busy_with_what_it_is_to_get(engine, sinks, broker):
+    rests, statement = threading.Event(), ThreadPoolExecutor(2)
+    busy = statement.submit(engine.loop.do, lambda: rests.wait(PATIENCE_SECONDS))
+    try:
+        made = statement.submit(
+            engine.sql,
+            "CREATE SINK early_out FROM bids INTO KAFKA CONNECTION near (TOPIC 'silent_early')"
+            " KEY (item) FORMAT JSON ENVELOPE UPSERT",
+        )
+        wait_for(lambda: is_there(broker.bootstrap, "silent_early"))  # made when the target is opened
+        assert not busy.done()
+        assert not made.done()
+    finally:
+        rests.set()
+        statement.shutdown()
+    made.result()
+    engine.settle()
+    assert told(broker, "silent_early") == [0]
 
 
 def test_a_sink_that_is_paused_in_the_middle_of_a_write_is_waited_for_by_nobody(

@@ -16,6 +16,7 @@ from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.sink_switch import SWITCHED
 from tailrace.errors import InternalError
 from tailrace.plan.walk import scans
+from tailrace.sinks.contract import Progress, Sink
 from tailrace.sources.contract import Offsets, Source
 from tailrace.sources.generated import Generated
 from tailrace.sources.kafka_upsert import UpsertSource
@@ -23,13 +24,17 @@ from tailrace.sources.progress import progress
 from tailrace.state.checkpoint import Frontiers
 from tailrace.statements.registry import parse_statement
 from tailrace.testing import defences
-from tailrace.ticks.beside import Jobs
+from tailrace.ticks.beside import Errand, Jobs
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.inputs import LogInput, Reading, TableInput, UpsertInput, table_trace, upsert_trace
 from tailrace.types.core import BEGINNING, Tick
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
+
+
+RUNNING = ("source", "table", "materialized view", "sink", "job")
+"""The kinds of items that run: the tick loop has to hear of them."""
 
 
 class Running:
@@ -40,6 +45,7 @@ class Running:
         self.frontiers: Frontiers = {}
         self.offsets = sources.SharedOffsets()
         self.beginning = threading.Lock()  # held while a table of Flink's is read for the first time
+        self._ahead: dict[str, tuple[Sink, Errand[Progress]]] = {}
 
     def restore(self, stored: Stored) -> Item:
         """The item of a stored CREATE statement: parsed and planned again."""
@@ -75,6 +81,22 @@ class Running:
         self._engine.cluster.retained.pop(item.id, None)
         if length is not None and item.kind in ("table", "source", "materialized view"):
             self._engine.cluster.retained[item.id] = int(length.length.total_seconds() * 1000)
+
+    def ask_ahead(self, items: Iterable[Item]) -> None:
+        """Has the targets of new sinks asked while the tick loop is still busy with what they read.
+
+        Called by the thread of the statement that makes them.
+        """
+        paused = clusters.paused(self._engine)
+        for item in items:
+            if item.kind in ("sink", "job") and item.id not in paused:
+                sink = self._open_sink(item)
+                self._ahead[item.id] = sink, Errand.begun(sink.progress)
+
+    def start_all(self, items: Iterable[Item]) -> None:
+        """What one statement has made."""
+        for item in items:
+            self.start(item)
 
     def start(self, item: Item) -> None:
         self.pause()
@@ -166,18 +188,17 @@ class Running:
         return made
 
     def _start_sink(self, item: Item) -> None:
-        engine = self._engine
-        [relation] = [engine.catalog.items[id] for id in item.depends_on if id == item.facts["from"]]
-        relation = widening.read_by(item.facts, relation)
+        engine, relation = self._engine, self._read_by(item)
         kept, written = self.frontiers.get(item.id, (BEGINNING, BEGINNING))
         kept = max(kept, Tick(item.facts.get(SWITCHED, BEGINNING)))  # up to it nothing of this relation is owed
-        engine.cluster.deliveries[item.id] = Delivery(
+        sink, asking = self._target(item)
+        engine.cluster.deliveries[item.id] = delivery = Delivery(
             id=item.id,
             name=str(item.name),
             relation=relation.id,
             lane=self._lane(item),
             root=engine.cluster.operator(scan_of(relation), self._lane(item)),
-            sink=sinks.open_sink(engine, item, relation),
+            sink=sink,
             start=Tick(item.facts["start"]),
             kept=kept,
             written=written,
@@ -186,7 +207,22 @@ class Running:
             beside=True,
             jobs=Jobs(store=engine.store, name=f"sink {item.id}"),
         )
+        delivery.await_progress(asking)
         engine.statuses.note(item.id, "starting")
+
+    def _read_by(self, sink: Item) -> Item:
+        """The relation of a sink, as the sink knows it."""
+        return widening.read_by(sink.facts, self._engine.catalog.items[sink.facts["from"]])
+
+    def _open_sink(self, item: Item) -> Sink:
+        if item.kind == "job":
+            return flink_jobs.open_sink(self._engine, item)
+        return sinks.open_sink(self._engine, item, self._read_by(item))
+
+    def _target(self, item: Item) -> tuple[Sink, Errand[Progress] | None]:
+        """A sink, and if it is being asked already, that."""
+        ahead = self._ahead.pop(item.id, None)
+        return (self._open_sink(item), None) if ahead is None else ahead
 
     def _start_job(self, item: Item) -> None:
         """A query that is kept up to date, and its delivery."""
@@ -195,19 +231,21 @@ class Running:
         reads = tuple(sorted(scans(item.plan)))
         engine.cluster.maintain(item.id, str(item.name), item.plan, reads, lane=self._lane(item))
         kept, written = self.frontiers.get(item.facts["sink"], (BEGINNING, BEGINNING))
-        engine.cluster.deliveries[item.facts["sink"]] = Delivery(
+        sink, asking = self._target(item)
+        engine.cluster.deliveries[item.facts["sink"]] = delivery = Delivery(
             id=item.facts["sink"],
             name=str(item.name),
             relation=item.id,
             lane=self._lane(item),
             root=engine.cluster.operator(scan_of(item), self._lane(item)),
-            sink=flink_jobs.open_sink(engine, item),
+            sink=sink,
             kept=kept,
             written=written,
             knows=defences.known_ticks(engine.log),
             beside=True,
             jobs=Jobs(store=engine.store, name=f"sink {item.facts['sink']}"),
         )
+        delivery.await_progress(asking)
         engine.statuses.note(item.facts["sink"], "starting")
 
     def reopen(self, item: Item) -> None:
@@ -215,8 +253,7 @@ class Running:
         engine = self._engine
         cluster = engine.cluster
         if item.id in cluster.deliveries:
-            relation = widening.read_by(item.facts, engine.catalog.items[item.facts["from"]])
-            cluster.deliveries[item.id].reopen(sinks.open_sink(engine, item, relation))
+            cluster.deliveries[item.id].reopen(self._open_sink(item))
         elif item.id in cluster.sources:
             old, new = cluster.sources[item.id], self._open_source(item)
             cluster.sources[item.id] = new

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count, repeat
 from typing import TypeAlias
@@ -39,6 +39,7 @@ TICK_HEADER = "materialize-timestamp"
 
 _ANSWER_SECONDS = 30.0
 _LOOK_SECONDS = 1.0
+_CONNECT_SECONDS = 1.0
 
 _GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 
@@ -135,6 +136,15 @@ class Sender:
         callbacks = {"error_cb": self.notes.on_error, "on_delivery": self.notes.on_delivery}
         properties = librdkafka_properties(outlet.connection) | _SETTINGS | own
         self.producer = Producer({**properties, **callbacks}, logger=CLIENT_LOG)
+
+    def connect(self) -> None:
+        """Returns when a broker has answered, or does not: then whoever needs one says why.
+
+        To be called before a transactional id is opened: while no broker is connected, the client looks for the id's
+        coordinator only every half second, and one time in four that is where it began.
+        """
+        with suppress(KafkaException):
+            self.producer.list_topics(self._outlet.topic, _CONNECT_SECONDS)
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
         """Queues messages: columns `key`, `value`, `copies`, and perhaps `p`, `h`, `t`, `o` (see Envelope.extras)."""

@@ -72,6 +72,7 @@ class TransactionalWriter:
             "transaction.timeout.ms": int(time_out * 1000),
         }
         self._sender = Sender(outlet, settings)
+        self._sender.connect()
         with self._sender.guarded("taking over"):
             self._sender.producer.init_transactions(outlet.patience)
 

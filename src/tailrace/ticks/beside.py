@@ -36,6 +36,13 @@ class Errand(Generic[T]):
     _begun: float = field(default_factory=time.monotonic)
     _is_awaited: bool = False
 
+    @classmethod
+    def begun(cls, work: Callable[[], T]) -> Errand[T]:
+        """For somebody who will come to say what then."""
+        errand = cls(work=work, then=lambda _: None)
+        errand.begin()
+        return errand
+
     def begin(self) -> None:
         # A thread of the pool kind would keep a process alive until its target answers.
         threading.Thread(target=self._run, name="errand", daemon=True).start()

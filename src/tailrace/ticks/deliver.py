@@ -153,6 +153,12 @@ class Delivery:
             self._refuse_again()
             self._take(self.sink.progress())
 
+    def await_progress(self, asking: Errand[Progress] | None) -> None:
+        """Its target is being asked already, if it is."""
+        if asking is not None:
+            asking.then = self._take
+            self._errand = asking
+
     def _refuse_again(self) -> None:
         if self._refusal is not None:
             raise self._refusal

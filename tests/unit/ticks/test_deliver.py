@@ -12,6 +12,7 @@ import pytest
 from tailrace.errors import Fenced, SqlError
 from tailrace.ivm.zset import ZSet
 from tailrace.sinks.contract import Progress, Written
+from tailrace.ticks.beside import Errand
 from tailrace.ticks.deliver import Delivery
 from tailrace.types.core import Tick
 
@@ -101,6 +102,23 @@ def test_a_writer_that_was_fenced_by_nobody_else_goes_on() -> None:
         sink.deliver(Tick(30))
     sink.deliver(Tick(30))
     assert target.ticks == [20, 30]
+
+
+def test_a_target_that_is_being_asked_already_is_not_asked_again() -> None:
+    target = Target(held=10)
+    sink = delivery(target, 10, 20)
+    sink.await_progress(Errand.begun(target.progress))
+    assert sink.deliver(Tick(20))
+    assert (target.asked, target.ticks) == (1, [20])
+
+
+def test_what_a_target_says_ahead_is_doubted_like_anything_else() -> None:
+    target = Target(held=15)
+    sink = delivery(target, 10, 20)
+    sink.await_progress(Errand.begun(target.progress))
+    with pytest.raises(SqlError, match="holds tick 15, which is not in the tick log"):
+        sink.deliver(Tick(20))
+    assert target.ticks == []
 
 
 @dataclass
