@@ -42,16 +42,6 @@ SQL_SETTINGS: Mapping[str, str] = {
 
 JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _SMALL_HEAP_GB = 8
-
-# Java compiles a method once more, with all it has learned, when it was called some thousand times.  Spark's planner is
-# thousands of such methods, and each query has new ones: on two cores that took a third of them from the first
-# catch-up.  Ten times later, what is hot is compiled as before, and the rest stays as quick as it is.
-_COMPILE_LATER = (
-    "-XX:Tier4InvocationThreshold=50000",
-    "-XX:Tier4MinInvocationThreshold=6000",
-    "-XX:Tier4CompileThreshold=150000",
-    "-XX:Tier4BackEdgeThreshold=400000",
-)
 _ARCHIVE = "2"  # counts how often what is archived has changed
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
@@ -122,7 +112,6 @@ def _static_settings(master: str, driver_memory: str, app_name: str, scratch: Pa
 def _jvm_options(scratch: Path) -> list[str]:
     options = [f"-Dlog4j2.configurationFile=file:{_LOG4J}", f"-Djava.io.tmpdir={scratch}"]
     options += ["-Xlog:disable", "-Xlog:all=error:stderr"]  # nothing about an archive that does not fit
-    options += _COMPILE_LATER
     archive = class_archive()
     return [*options, f"-XX:SharedArchiveFile={archive}"] if archive.exists() else options
 
