@@ -32,7 +32,7 @@ from tailrace.catalog.storage import Storage
 from tailrace.engine import clusters, flink_tables, widening
 from tailrace.engine.advisory import AdvisoryLocks
 from tailrace.engine.contents import reading, text_of
-from tailrace.engine.running import RUNNING, Running
+from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
 from tailrace.engine.sessions import Sessions
 from tailrace.engine.sizes import Sizes
@@ -139,10 +139,10 @@ class Engine:
             self.seen |= {item.id: item for item in items}
         if gone:
             self._stop(gone)
-        beginning = [item for item in items if item.kind in RUNNING]
-        if beginning:
-            self.running.ask_ahead(beginning)
-            self.loop.do(partial(self.running.start_all, beginning))
+        self.running.ask_ahead(items)
+        for item in items:
+            if item.kind in ("source", "table", "materialized view", "sink", "job"):
+                self.loop.do(partial(self.running.start, item))
 
     def drop(self, ids: set[str], namespaces: Sequence[Namespace] = ()) -> None:
         """Makes items end, and the namespaces that they are all of what is in them: all of it, or nothing."""

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
 
 
-RUNNING = ("source", "table", "materialized view", "sink", "job")
-"""The kinds of items that run: the tick loop has to hear of them."""
-
-
 class Running:
     """Called by the tick loop's thread, or before it has started."""
 
@@ -92,11 +88,6 @@ class Running:
             if item.kind in ("sink", "job") and item.id not in paused:
                 sink = self._open_sink(item)
                 self._ahead[item.id] = sink, Errand.begun(sink.progress)
-
-    def start_all(self, items: Iterable[Item]) -> None:
-        """What one statement has made."""
-        for item in items:
-            self.start(item)
 
     def start(self, item: Item) -> None:
         self.pause()
