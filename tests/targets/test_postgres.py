@@ -404,7 +404,7 @@ def test_a_snapshot_is_told_of_while_it_is_written_and_dropped_with_its_sink(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A server that keeps it waiting for ever cannot keep DROP waiting, and commits nothing after it."""
-    monkeypatch.setattr("tailrace.ticks.deliver._MANY", 0)
+    monkeypatch.setattr("tailrace.ticks.deliver.MANY", 0)
     server.execute(WAITING.format(name).encode())
     engine.sql(f"CREATE TABLE {name} (item int NOT NULL, PRIMARY KEY (item)); INSERT INTO {name} VALUES (1), (2)")
     with postgres.connect() as other:
