@@ -141,7 +141,7 @@ class Sender:
         """Returns when a broker has answered, or does not: then whoever needs one says why.
 
         To be called before a transactional id is opened: while no broker is connected, the client looks for the id's
-        coordinator only every half second, and one time in four that is where it began.
+        coordinator only every half second, and one time in six it had to wait for that.
         """
         with suppress(KafkaException):
             self.producer.list_topics(self._outlet.topic, _CONNECT_SECONDS)
