@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """Called by the tick loop's thread, or before it has started."""
+    """Called by the tick loop's thread, or before it has started; `ask_ahead` by a statement's."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from tailrace.errors import SqlError, TailraceError, Unavailable
-from tailrace.kafka.client import librdkafka_properties
+from tailrace.kafka.client import librdkafka_properties, redacted
 from tailrace.kafka.client_log import CLIENT_LOG
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, reason, translate
@@ -39,7 +39,7 @@ TICK_HEADER = "materialize-timestamp"
 
 _ANSWER_SECONDS = 30.0
 _LOOK_SECONDS = 1.0
-_CONNECT_SECONDS = 1.0
+_CONNECT_SECONDS = 1.0  # for an answer that one can do without
 
 _GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 
@@ -216,10 +216,28 @@ class Sender:
                 left = self.producer.flush(min(_LOOK_SECONDS, deadline - now))
             now = time.monotonic()
             waiting, moved = left, now if left < waiting else moved
-        if self.notes.failed is not None:
-            raise translate(self.notes.failed, self._attempt("writing to"))
-        if waiting:
-            raise Unavailable(f'{waiting} messages to topic "{self._outlet.topic}" were not acknowledged')
+        failed = self.notes.failed
+        if failed is not None and failed.code() not in _GIVEN_UP:
+            raise translate(failed, self._attempt("writing to"))
+        if failed is not None or waiting:
+            self._check_topic()
+            why = self._transaction_error() or failed or self.notes.trouble
+            raise Unavailable(
+                f'messages to topic "{self._outlet.topic}" were not acknowledged',
+                detail=redacted(why.str(), self._outlet.connection) if why is not None else None,
+            )
+
+    def _check_topic(self) -> None:
+        """Raises if there is none any more: of messages to it the client says only that they were given up, or nothing.
+
+        A broker that does not answer has not denied it.
+        """
+        if self._outlet.routes is not None:
+            return
+        with suppress(KafkaException):
+            found = self.producer.list_topics(self._outlet.topic, _CONNECT_SECONDS).topics[self._outlet.topic]
+            if found.error is not None:
+                raise translate(found.error, self._attempt("writing to"))
 
     @contextmanager
     def guarded(self, doing: str) -> Iterator[None]:
@@ -230,10 +248,10 @@ class Sender:
             raise self._translated(reason(error), doing) from error
         except SystemError as error:
             # A fatal error that the client raises while it also calls us back, which Python objects to.
-            fatal = self._fatal_error()
-            if fatal is None:
+            cause = self._transaction_error()
+            if cause is None:
                 raise
-            raise self._translated(fatal, doing) from error
+            raise self._translated(cause, doing) from error
 
     def _translated(self, error: KafkaError, doing: str) -> TailraceError:
         """Some errors only say that there was one: the cause is told elsewhere."""
@@ -242,17 +260,18 @@ class Sender:
                 self.producer.poll(0)
                 error = self.notes.failed or error
             case KafkaError._FATAL:
-                error = self._fatal_error() or error
+                error = self._transaction_error() or error
             case KafkaError._TIMED_OUT:
                 error = self.notes.trouble or error
         return translate(error, self._attempt(doing))
 
-    def _fatal_error(self) -> KafkaError | None:
-        """After a fatal error nothing can be begun, and the refusal names it."""
+    def _transaction_error(self) -> KafkaError | None:
+        """After an error that ends a transaction, or the producer, nothing can be begun, and the refusal names it."""
         try:
             self.producer.begin_transaction()
         except KafkaException as error:
-            return reason(error) if reason(error).fatal() else None
+            cause = reason(error)
+            return cause if cause.fatal() or cause.txn_requires_abort() else None
         return None
 
     def _partitions(self, messages: pa.RecordBatch, partitions: int) -> Iterable[int]:
