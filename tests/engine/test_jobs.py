@@ -88,6 +88,21 @@ def test_a_tick_that_changes_nothing_relevant_runs_no_job(engine: Engine) -> Non
     assert (run.spark, run.counted) == (0, 0)
 
 
+def test_rows_that_meet_on_the_driver_cost_no_job(engine: Engine) -> None:
+    engine.sql("CREATE MATERIALIZED VIEW j AS SELECT t.v, u.v AS w FROM t JOIN u ON t.k = u.k AND t.v < u.v")
+    engine.sql("CREATE MATERIALIZED VIEW m AS SELECT w, count(*) AS n FROM j GROUP BY w")
+    change(engine, "t", (1, 1, 1), (2, 1, 1))
+    for w in range(3, 6):
+        with jobs(engine) as run:
+            change(engine, "u", (1, w, 1), (2, w, 1), (3, w, 1))
+        assert (run.spark, run.counted) == (1, 1)  # the sums; not their keys' hashes, nor the join
+    with jobs(engine) as run:
+        change(engine, "u", (4, 1, 1))  # nobody meets it
+    assert (run.spark, run.counted) == (0, 0)
+    counts = engine.sql("SELECT w, n FROM m").to_pylist()
+    assert sorted((row["w"], row["n"]) for row in counts) == [(3, 2), (4, 2), (5, 2)]
+
+
 def test_views_that_share_their_state_share_the_job(engine: Engine) -> None:
     engine.sql("CREATE MATERIALIZED VIEW a AS SELECT k, sum(v) AS s FROM t GROUP BY k")
     engine.sql("CREATE MATERIALIZED VIEW b AS SELECT k, sum(v) AS s FROM t GROUP BY k HAVING sum(v) > 1")

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tailrace.ivm.zset import ZSet
 from tailrace.plan.nodes import Node
 from tailrace.state.layout import Layout
@@ -49,6 +52,14 @@ class Timed(Protocol):
 
     def due(self, t: Tick) -> Tick | None:
         """The first time after `t` at which something may change; None if nothing ever will."""
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """An operator whose changes may be on the driver already."""
+
+    def change_here(self, lo: Tick, hi: Tick) -> pa.Table | None:
+        """The rows that `delta` describes, c0 … and weight, perhaps not consolidated; None if they are not here."""
 
 
 ENDED = 2**62
@@ -96,6 +107,11 @@ class Stateless:
 
     def traces(self) -> Sequence[Trace]:
         return ()
+
+
+def is_positive(rows: pa.Table) -> bool:
+    """No row in it takes another one away."""
+    return rows.num_rows == 0 or bool(pc.min(rows["weight"]).as_py() > 0)
 
 
 def absorb(store: Store, trace: Trace, t: Tick, change: ZSet, *, consolidated: bool = False) -> None:

@@ -1,22 +1,20 @@
 """Hashes that decide a message's partition, over whole Arrow columns: seahash, Kafka's murmur2 and CRC-32.
 
 The same key bytes give the same number as in Materialize's sinks (seahash) and in Kafka's Java clients
-(murmur2).  A column is hashed block by block, all its keys at once: the keys are put in order of length, so
-that those which still have an n-th block are always a prefix.  The cost follows the bytes; the longest key
-sets the number of steps.
+(murmur2).  A column is hashed block by block, all its keys at once (types/byte_column.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tailrace.types.byte_column import ByteColumn
+
 Hashes: TypeAlias = npt.NDArray[np.uint64]
-Words: TypeAlias = npt.NDArray[Any]
 
 _SEA_STATE = (0x16F11FE89B0D677C, 0xB480A793D8E6C86C, 0x6FE2E5AAF078EBC9, 0x14F994A4C5259381)
 _SEA_PRIME = np.uint64(0x6EED0E9DA4D94A4F)
@@ -30,7 +28,7 @@ def seahash(keys: pa.Array, skip: int = 0) -> Hashes:
 
     `skip`: so many bytes at the beginning of each value count for nothing.
     """
-    values = _Values(keys, skip)
+    values = ByteColumn(keys, skip)
     lanes = [np.full(len(values), start, np.uint64) for start in _SEA_STATE]
     for step, block in enumerate(values.blocks("<u8")):
         # The state rotates: at step n the lane n mod 4 is the one that takes the block.
@@ -43,7 +41,7 @@ def seahash(keys: pa.Array, skip: int = 0) -> Hashes:
 
 def murmur2(keys: pa.Array) -> npt.NDArray[np.uint32]:
     """Kafka's murmur2, 32 bits with the high bit cleared, as its default partitioner uses it."""
-    values = _Values(keys)
+    values = ByteColumn(keys)
     state = np.uint32(_MURMUR_SEED) ^ values.lengths.astype(np.uint32)
     whole = values.lengths // 4
     for step, block in enumerate(values.blocks("<u4")):
@@ -59,7 +57,7 @@ def murmur2(keys: pa.Array) -> npt.NDArray[np.uint32]:
 
 def crc32(keys: pa.Array) -> npt.NDArray[np.uint32]:
     """CRC-32 of IEEE 802.3."""
-    values = _Values(keys)
+    values = ByteColumn(keys)
     state = np.full(len(values), 0xFFFFFFFF, np.uint32)
     for block in values.blocks("u1"):
         still = state[: len(block)]
@@ -67,55 +65,10 @@ def crc32(keys: pa.Array) -> npt.NDArray[np.uint32]:
     return values.in_order(state ^ np.uint32(0xFFFFFFFF))
 
 
-class _Values:
-    """The values of a column, longest first."""
-
-    def __init__(self, keys: pa.Array, skip: int = 0) -> None:
-        column = keys.cast(pa.large_binary()).fill_null(b"")
-        _, offsets, data = column.buffers()
-        starts = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-        lengths = np.maximum(np.diff(starts) - skip, 0)
-        self._order = np.argsort(-lengths, kind="stable")
-        self._starts = starts[:-1][self._order] + skip
-        self.lengths = lengths[self._order]
-        # Eight bytes more than there are: the last block of the last key may reach past the end.
-        used = int(starts[-1]) if len(starts) else 0
-        self._bytes = np.zeros(used + 8, np.uint8)
-        if used:
-            self._bytes[:used] = np.frombuffer(data, np.uint8, used)
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def blocks(self, word: str) -> Iterator[Words]:
-        """The n-th little-endian word of every value that reaches so far, the last one padded with zeros."""
-        size = np.dtype(word).itemsize
-        # One word at every byte: a view that overlaps itself, read where the keys say.
-        everywhere: Words = np.ndarray((len(self._bytes) - size + 1,), word, self._bytes, strides=(1,))
-        longest = int(self.lengths[0]) if len(self) else 0
-        for reached in range(0, longest, size):
-            still = int(np.searchsorted(-self.lengths, -reached, side="left"))
-            block = everywhere[self._starts[:still] + reached]
-            missing = np.maximum(size - (self.lengths[:still] - reached), 0)
-            yield block & _MASKS[size][missing]
-
-    def in_order(self, hashes: Words) -> Words:
-        """Hashes of the sorted values, put back in the column's order."""
-        result = np.empty_like(hashes)
-        result[self._order] = hashes
-        return result
-
-
 def _diffuse(x: Hashes) -> Hashes:
     x = x * _SEA_PRIME
     x = x ^ ((x >> np.uint64(32)) >> (x >> np.uint64(60)))
     return x * _SEA_PRIME
-
-
-def _masks(size: int) -> Words:
-    """By the number of bytes missing from a word of `size` bytes: the bits that are there."""
-    bits = [(1 << 8 * (size - missing)) - 1 for missing in range(size)]
-    return np.array(bits, dtype=f"u{size}")
 
 
 def _crc_table() -> npt.NDArray[np.uint32]:
@@ -126,5 +79,4 @@ def _crc_table() -> npt.NDArray[np.uint32]:
     return table
 
 
-_MASKS = {size: _masks(size) for size in (1, 4, 8)}
 _CRC_TABLE = _crc_table()

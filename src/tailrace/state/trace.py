@@ -9,7 +9,10 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
+
 from tailrace.errors import InternalError
+from tailrace.ivm.views import arrow_schema
 from tailrace.ivm.zset import ZSet
 from tailrace.state.layout import Layout
 from tailrace.state.run import Run
@@ -67,6 +70,13 @@ class Trace:
             positive=all(run.positive for run in runs),
             is_settled=len(runs) <= 1 and all(run.is_settled for run in runs),
         )
+
+    def here(self, lo: Tick, hi: Tick) -> pa.Table | None:
+        """The same change, if it is on the driver."""
+        tables = [run.table for run in self.runs_between(lo, hi)]
+        if any(table is None for table in tables):
+            return None
+        return pa.concat_tables([arrow_schema(self.layout.ddl).empty_table(), *tables]).combine_chunks()
 
     def runs_between(self, lo: Tick, hi: Tick) -> list[Run]:
         """The runs that make up the change from `lo` to `hi`."""

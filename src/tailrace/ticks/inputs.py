@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from tailrace.errors import InternalError
-from tailrace.ivm.operator import Operator, absorb, open_trace
+from tailrace.ivm.operator import Holding, Operator, absorb, open_trace
 from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet, columns, leading
 from tailrace.plan.nodes import Scan
@@ -132,6 +132,9 @@ class UpsertInput:
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return bare(self.trace.between(lo, hi))
 
+    def change_here(self, lo: Tick, hi: Tick) -> pa.Table | None:
+        return _bare_here(self.trace, lo, hi)
+
     def traces(self) -> Sequence[Trace]:
         return (self.trace,)
 
@@ -176,6 +179,10 @@ class TableInput:
         none, *others = (self._fitting(trace.between(lo, hi)) for trace in self.versions)
         return none.plus(*others)
 
+    def change_here(self, lo: Tick, hi: Tick) -> pa.Table | None:
+        only = self.versions[0] if len(self.versions) == 1 else None
+        return _bare_here(only, lo, hi) if only and only.layout.arity == len(self.node.schema) else None
+
     def _fitting(self, change: ZSet) -> ZSet:
         """Rows of other columns as rows of these."""
         width = len(self.node.schema)
@@ -210,6 +217,9 @@ class ViewInput:
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         return self.root.delta(lo, hi)
 
+    def change_here(self, lo: Tick, hi: Tick) -> pa.Table | None:
+        return self.root.change_here(lo, hi) if isinstance(self.root, Holding) else None
+
     def traces(self) -> Sequence[Trace]:
         return ()
 
@@ -219,6 +229,11 @@ def bare(change: ZSet) -> ZSet:
     if change.sql is None:
         return change
     return replace(change, sql=f"SELECT {leading(change.arity)}weight FROM ({change.sql})")
+
+
+def _bare_here(trace: Trace, lo: Tick, hi: Tick) -> pa.Table | None:
+    rows = trace.here(lo, hi)
+    return None if rows is None else rows.drop_columns(["h"])
 
 
 def table_trace(store: Store, scan: Scan, width: int) -> Trace:

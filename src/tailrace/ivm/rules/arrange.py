@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tailrace.ivm.operator import Operator, absorb, open_trace
+import pyarrow as pa
+
+from tailrace.ivm.operator import Holding, Operator, absorb, is_positive, open_trace
 from tailrace.ivm.zset import ZSet, columns, leading
 from tailrace.plan.append_only import is_append_only
-from tailrace.plan.expressions import Expression
+from tailrace.plan.expressions import Expression, Ref
 from tailrace.plan.fallible import can_fail
 from tailrace.plan.nodes import Node
 from tailrace.plan.to_spark import render_expression
+from tailrace.state.hashing import can_hash, hashed
 from tailrace.state.layout import Layout, key_hash
 from tailrace.state.run import Run
 from tailrace.state.store import Store
@@ -44,10 +47,33 @@ class Arranged:
         if self.trace.upper >= t:
             return
         self.input.advance(t)
+        here = self._hashed_here(t)
+        if here is not None:
+            self.trace.append(t, self._run_of(here, t))
+            return
         change = self.input.delta(self.trace.upper, t)
         if any(map(can_fail, self.key)):
             change = change.settled()
         absorb(self.store, self.trace, t, self._hashed(change), consolidated=change.positive)
+
+    def _hashed_here(self, t: Tick) -> pa.Table | None:
+        """What `t` adds, if that is on the driver, where its hashes cost no job."""
+        places = [part.index for part in self.key if isinstance(part, Ref)]
+        types = [self.trace.layout.row[i] for i in places]
+        if len(places) < len(self.key) or not can_hash(types) or not isinstance(self.input, Holding):
+            return None
+        rows = self.input.change_here(self.trace.upper, t)
+        if rows is None or rows.num_rows > self.store.small_rows:
+            return None
+        hashes = hashed([rows[f"c{i}"] for i in places], types, rows.num_rows)
+        return rows.add_column(0, "h", pa.array(hashes))
+
+    def _run_of(self, rows: pa.Table, t: Tick) -> Run | None:
+        run = self.store.settled_run(rows, self.trace.layout, self.trace.upper, t)
+        if run is None:
+            return None
+        self.store.work.rows += run.rows
+        return replace(run, positive=is_positive(rows))
 
     def _hashed(self, change: ZSet) -> ZSet:
         if change.sql is None:
@@ -69,6 +95,11 @@ class Arranged:
         """The content at `t`, only what is under the hashes of `touched`."""
         found = self.store.matching(self.trace, t, touched)
         return ZSet(arity=self.trace.layout.arity, sql=found.sql, rows=found.rows, positive=is_append_only(self.node))
+
+    def matching_here(self, t: Tick, touched: Sequence[Run]) -> pa.Table | None:
+        """As `matching`, if it was found on the driver."""
+        found = self.store.matching(self.trace, t, touched)
+        return found.found if found.is_here else None
 
     def bag(self, t: Tick, touched: Sequence[Run] | None, *, sealed: bool) -> str | None:
         """Text of the rows at `t` (c0 …), repeated by weight; only those under the hashes `touched`, if given."""

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
+from tailrace.ivm.operator import is_positive
 from tailrace.ivm.rules.arrange import Arranged
+from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 from tailrace.plan.build import conjunction, conjuncts
 from tailrace.plan.equalities import is_equality
@@ -17,6 +21,7 @@ from tailrace.plan.expressions import Expression
 from tailrace.plan.fallible import can_fail
 from tailrace.plan.nodes import Join
 from tailrace.plan.to_spark import render_expression
+from tailrace.state.paired import paired
 from tailrace.state.trace import Trace
 from tailrace.types.core import BEGINNING, Tick
 
@@ -44,11 +49,40 @@ class InnerJoin:
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         if lo == BEGINNING:
             return self._checked(self._product(self.left.delta(lo, hi), self.right.delta(lo, hi)))
+        here = self._pairs_here(lo, hi)
+        if here is not None:
+            places = [f"c{i}" for i in range(here.arity)]
+            return self._checked(here.mapped(places, where=render_expression(conjunction(self._early), places)))
         right = self.right.matching(hi, self.left.touched(lo, hi))
         left = self.left.matching(lo, self.right.touched(lo, hi))
         arriving_left = self._product(self.left.delta(lo, hi), right)
         arriving_right = self._product(left, self.right.delta(lo, hi))
         return self._checked(arriving_left.plus(arriving_right))
+
+    def _pairs_here(self, lo: Tick, hi: Tick) -> ZSet | None:
+        """The change before the condition is asked, if all rows that matter are on the driver: each side that Spark
+        would send to its tasks costs a job."""
+        views = self.left.store.views
+        key = ("pairs", self.left.trace.id, self.right.trace.id, lo, hi)
+        return views.remember(key, lambda: self._find_pairs(views, lo, hi))
+
+    def _find_pairs(self, views: Views, lo: Tick, hi: Tick) -> ZSet | None:
+        terms = (
+            (self.left.trace.here(lo, hi), self.right.matching_here(hi, self.left.touched(lo, hi))),
+            (self.left.matching_here(lo, self.right.touched(lo, hi)), self.right.trace.here(lo, hi)),
+        )
+        found = []
+        for left, right in terms:
+            pairs = paired(left, right) if left is not None and right is not None else None
+            if pairs is None:
+                return None
+            found.append(pairs)
+        row = [type for side in self.below for type in side.trace.layout.row]
+        pairs = pa.concat_tables(found)
+        if pairs.num_rows == 0:
+            return ZSet.empty(len(row))
+        view = views.add_arrow(pairs, ", ".join([*(f"c{i} {type}" for i, type in enumerate(row)), "weight bigint"]))
+        return ZSet(arity=len(row), sql=f"SELECT * FROM {view}", rows=pairs.num_rows, positive=is_positive(pairs))
 
     def _product(self, left: ZSet, right: ZSet) -> ZSet:
         arity = left.arity + right.arity

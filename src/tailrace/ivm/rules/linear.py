@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tailrace.ivm.operator import Operator, Stateless
+import pyarrow as pa
+
+from tailrace.ivm.operator import Holding, Operator, Stateless
 from tailrace.ivm.zset import Placed, ZSet, leading
 from tailrace.plan.build import FALSE, call
 from tailrace.plan.expressions import Case, Expression, Literal, Ref
@@ -61,6 +63,33 @@ class Linear(Stateless):
             positive=all(change.positive for change in changes),
             is_settled=all(change.is_settled or change.is_empty for change in changes),
         )
+
+    def change_here(self, lo: Tick, hi: Tick) -> pa.Table | None:
+        """Only of a segment that picks columns."""
+        places = _picked(self.segment)
+        if places is None:
+            return None
+        [below] = self.below
+        rows = below.change_here(lo, hi) if isinstance(below, Holding) else None
+        if rows is None:
+            return None
+        picked = [rows[f"c{place}"] for place in places]
+        return pa.table([*picked, rows["weight"]], [*(f"c{i}" for i in range(len(picked))), "weight"])
+
+
+def _picked(segment: Node) -> list[int] | None:
+    """Which columns of its only input these are; None if it does more than to pick."""
+    match segment:
+        case Scan():
+            return list(range(len(segment.schema)))
+        case Project():
+            below = _picked(segment.input)
+            places = [each.index for each in segment.expressions if isinstance(each, Ref)]
+            if below is None or len(places) < len(segment.expressions):
+                return None
+            return [below[i] for i in places]
+        case _:
+            return None
 
 
 def build(node: Node, below: Callable[[Node], Operator]) -> Linear:
