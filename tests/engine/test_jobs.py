@@ -15,6 +15,9 @@ from tailrace.engine.rows import arrow_schema
 from tailrace.ticks.loop import Pace
 from tailrace.types.core import Tick
 
+TOO_MANY_TO_PLAN = 15_000
+"""Rows that Spark does not take into its plan."""
+
 
 @pytest.fixture
 def engine(spark: SparkSession) -> Iterator[Engine]:
@@ -67,12 +70,23 @@ def test_an_idle_tick_runs_no_job(engine: Engine) -> None:
     assert (run.spark, run.counted) == (0, 0)
 
 
-def test_a_tick_of_a_filter_and_an_aggregate_runs_one_job(engine: Engine) -> None:
+def test_a_small_tick_of_a_filter_and_an_aggregate_is_planned_and_runs_no_job(engine: Engine) -> None:
     engine.sql("CREATE MATERIALIZED VIEW m AS SELECT k, sum(v) AS s, count(*) AS n FROM t WHERE v > 0 GROUP BY k")
     change(engine, "t", (1, 1, 1))
     for v in range(6):  # long enough for compaction to have work
         with jobs(engine) as run:
             t = change(engine, "t", (1, v, 1), (2, 5, 1), (1, 1, -1 if v == 0 else 1))
+        assert (run.spark, run.counted) == (0, 0)
+        assert [effort.jobs for effort in engine.cluster.efforts if effort.tick == t] == [0]
+
+
+def test_a_tick_of_a_filter_and_an_aggregate_runs_one_job(engine: Engine) -> None:
+    engine.sql("CREATE MATERIALIZED VIEW m AS SELECT k, sum(v) AS s, count(*) AS n FROM t WHERE v > 0 GROUP BY k")
+    change(engine, "t", (1, 1, 1))
+    for v in range(3):
+        rows = [(k, v + 1, 1) for k in range(TOO_MANY_TO_PLAN)]
+        with jobs(engine) as run:
+            t = change(engine, "t", *rows)
         assert (run.spark, run.counted) == (1, 1)
         assert [effort.jobs for effort in engine.cluster.efforts if effort.tick == t] == [1]
 
@@ -95,31 +109,37 @@ def test_rows_that_meet_on_the_driver_cost_no_job(engine: Engine) -> None:
     for w in range(3, 6):
         with jobs(engine) as run:
             change(engine, "u", (1, w, 1), (2, w, 1), (3, w, 1))
-        assert (run.spark, run.counted) == (1, 1)  # the sums; not their keys' hashes, nor the join
-    with jobs(engine) as run:
-        change(engine, "u", (4, 1, 1))  # nobody meets it
-    assert (run.spark, run.counted) == (0, 0)
+        assert (run.spark, run.counted) == (0, 0)
     counts = engine.sql("SELECT w, n FROM m").to_pylist()
     assert sorted((row["w"], row["n"]) for row in counts) == [(3, 2), (4, 2), (5, 2)]
+    with jobs(engine) as run:
+        change(engine, "u", *((k, 9, 1) for k in range(TOO_MANY_TO_PLAN)))
+    assert (run.spark, run.counted) == (0, 0)  # only two of them meet somebody
+    with jobs(engine) as run:
+        change(engine, "t", *((k, 2, 1) for k in range(TOO_MANY_TO_PLAN)))
+    assert (run.spark, run.counted) == (1, 1)  # the sums; not their keys' hashes, nor the join
 
 
 def test_views_that_share_their_state_share_the_job(engine: Engine) -> None:
     engine.sql("CREATE MATERIALIZED VIEW a AS SELECT k, sum(v) AS s FROM t GROUP BY k")
     engine.sql("CREATE MATERIALIZED VIEW b AS SELECT k, sum(v) AS s FROM t GROUP BY k HAVING sum(v) > 1")
     with jobs(engine) as run:
-        change(engine, "t", (1, 1, 1))
+        change(engine, "t", *((k, 1, 1) for k in range(TOO_MANY_TO_PLAN)))
     assert (run.spark, run.counted) == (1, 1)
 
 
 def test_what_can_fail_above_the_state_is_computed_once_whether_or_not_somebody_reads_it(engine: Engine) -> None:
     engine.sql("CREATE MATERIALIZED VIEW a AS SELECT k, 100 / sum(v) AS s FROM t GROUP BY k")
     with jobs(engine) as unread:
-        change(engine, "t", (1, 1, 1))
+        change(engine, "t", *((k, 1, 1) for k in range(TOO_MANY_TO_PLAN)))
     engine.sql("CREATE MATERIALIZED VIEW b AS SELECT s, count(*) AS n FROM a GROUP BY s")
     engine.settle()
     with jobs(engine) as read:
-        change(engine, "t", (2, 1, 1))
+        change(engine, "t", *((k, 1, 1) for k in range(TOO_MANY_TO_PLAN)))
     assert (unread.counted, read.counted) == (2, 2)
+    with jobs(engine) as run:
+        change(engine, "t", (2, 1, 1))
+    assert (run.spark, run.counted) == (0, 0)
 
 
 def test_a_restart_with_nothing_to_replay_runs_no_job(spark: SparkSession, tmp_path: Path) -> None:

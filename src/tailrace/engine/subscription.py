@@ -56,7 +56,7 @@ class Change:
 
 
 class QueueSink:
-    """Sink of one subscription; runs one Spark job for each tick that changes something."""
+    """Sink of one subscription; runs at most one Spark job for each tick that changes something."""
 
     def __init__(self, views: Views, store: Store, shape: Shape) -> None:
         self._views = views
@@ -70,8 +70,7 @@ class QueueSink:
         return Progress(tick=None)
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
-        self._store.work.jobs += 1
-        rows = self._views.small.sql(self._shape(delta)).toArrow()
+        rows = self._store.few(self._views.small.sql(self._shape(delta)))
         if rows.num_rows and not self.overflowed:
             self._offer(Change(tick=tick, rows=rows))
         return Written(messages=rows.num_rows, bytes=rows.nbytes)

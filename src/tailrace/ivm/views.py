@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from tailrace.ivm.planned import planned
 from tailrace.spark import configure
 from tailrace.types.core import Schema
 from tailrace.types.spark import ddl
@@ -29,15 +30,15 @@ from tailrace.types.spark import ddl
 _numbers = itertools.count(1)
 T = TypeVar("T")
 
-# Rows that are part of a plan are planned one by one, and go to their task as so many Java objects: of 20,000 that was
-# more than half of a job's time.  So larger tables go to a task as the Arrow they are, and to one task, as one batch.
-# Spark does not know how large they are, and takes them to be of the last setting's size: small enough to be sent to
-# every task of a join.
+# Rows that are part of a plan are planned one by one, and go to their task, if they need one (planned.py), as so many
+# Java objects: of 20,000 that was more than half of a job's time.  So larger tables go to a task as the Arrow they are,
+# and to one task, as one batch.  Spark does not know how large they are, and takes them to be of the last setting's
+# size: small enough to be sent to every task of a join.
 _SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
-    "spark.sql.execution.arrow.localRelationThreshold": "64KB",
+    "spark.sql.execution.arrow.localRelationThreshold": "256KB",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
     "spark.sql.defaultSizeInBytes": "1MB",
 }
@@ -58,7 +59,13 @@ class TooMuch(Exception):
 
 
 def few(rows: DataFrame) -> pa.Table:
-    """Rows that are thought to be few, on the driver; or TooMuch.  Runs a Spark job."""
+    """Rows that are thought to be few, on the driver; or TooMuch.  Runs a Spark job, unless they are there already."""
+    here = planned(rows)
+    return collected(rows) if here is None else here
+
+
+def collected(rows: DataFrame) -> pa.Table:
+    """As `few`, of rows that are not part of their plan.  Runs a Spark job."""
     try:
         return rows.toArrow()
     except (PySparkException, Py4JError) as error:

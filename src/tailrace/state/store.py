@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
 
-from tailrace.ivm.views import TooMuch, Views, arrow_schema, few
+from tailrace.ivm.planned import planned
+from tailrace.ivm.views import TooMuch, Views, arrow_schema, collected
 from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.lookup import Lookups
@@ -128,13 +130,12 @@ class Store:
         consolidated: bool = True,
         positive: bool = False,
     ) -> Run | None:
-        """Runs one Spark job; a second one if the guess `rows` was far too low for the driver.  The result as a run, or
-        None if there is no row.
+        """Runs one Spark job, or none if planning does it; a second one if the guess `rows` was far too low for the
+        driver.  The result as a run, or None if there is no row.
 
         Rows that are not `consolidated` yet will be: few of them here, which saves Spark a shuffle.  `positive`: no
         row takes another one away.
         """
-        self.work.jobs += 1
         small = rows <= self.small_rows
         here = not consolidated and small and can_consolidate(layout)
         if not consolidated and not here:
@@ -144,16 +145,30 @@ class Store:
                 run = self._small(sql, layout, lo, hi, consolidated=not here)
             except TooMuch:
                 sql = layout.consolidated(sql) if here else sql
+                self.work.jobs += 1
                 run = self._large(sql, layout, lo, hi, self.work)
         else:
+            self.work.jobs += 1
             run = self._large(sql, layout, lo, hi, self.work)
         return None if run is None else replace(run, is_settled=not consolidated, positive=positive)
 
+    def few(self, rows: DataFrame) -> pa.Table:
+        """Rows thought to be few, on the driver; or TooMuch.  Runs a Spark job, or none if planning does it."""
+        found = planned(rows)
+        if found is None:
+            self.work.jobs += 1
+            found = collected(rows)
+        return found
+
     def attempt(self, sql: str, rows: int) -> None:
-        """Runs one Spark job: computes every column of every row and keeps nothing.  Raises what one of them raises."""
-        self.work.jobs += 1
+        """Computes every column of every row and keeps nothing.  Raises what one of them raises.  Runs a Spark job, or
+        none if planning does it."""
         session = self.views.small if rows <= self.small_rows else self.views.large
-        session.sql(sql).write.format("noop").mode("overwrite").save()
+        computed = session.sql(sql)
+        if session is self.views.small and planned(computed) is not None:
+            return
+        self.work.jobs += 1
+        computed.write.format("noop").mode("overwrite").save()
 
     def merged(self, sql: str, layout: Layout, lo: Tick, hi: Tick) -> Run | None:
         """Runs one Spark job, in a thread beside the ticks: it is no part of what they cost."""
@@ -219,7 +234,7 @@ class Store:
 
     @contextmanager
     def staged(self, sql: str, layout: Layout, rows: int) -> Iterator[Run | None]:
-        """Runs one Spark job: rows that a text needs more than once and that are costly to compute, for a while."""
+        """Runs a Spark job, or none: for a while, rows that a text needs more than once and that cost much."""
         run = self.materialize(sql, layout, BEGINNING, BEGINNING, rows)
         try:
             yield run
@@ -234,7 +249,7 @@ class Store:
         rows = self.views.small.sql(sql)
         rows._jdf.queryExecution().executedPlan()  # planned here, once; what follows only runs it
         self.work.planning += time.monotonic() - started
-        table = few(rows)
+        table = self.few(rows)
         if not consolidated:
             table = consolidate(table, layout)
         self.work.rows += table.num_rows

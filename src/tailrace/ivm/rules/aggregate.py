@@ -111,21 +111,31 @@ def finalized(
     old, new = (_row(node, sums, age) for age in ("old_", "new_"))
     was, is_ = ("old_weight > 0", "new_weight > 0") if node.group_by else ("true", "true")
     changed = " OR ".join(f"NOT ({a} <=> {b})" for a, b in zip(old, new, strict=True) if a != b) or "false"
+    moves = f"({was}) <> ({is_}) OR {changed}"
+    rows = 2 * trace.rows_between(lo, hi)
+    if both.is_here:
+        # Spark computes this by planning it; a generator it runs.  No constant weights: see _content.
+        gone, come = (
+            f"SELECT {_named(row)}CASE WHEN {here} THEN {weight}L ELSE 0L END AS weight FROM ({both.sql})"
+            f" WHERE ({moves}) AND {here}"
+            for weight, here, row in ((-1, was, old), (1, is_, new))
+        )
+        return ZSet(arity=arity, sql=f"({gone}) UNION ALL ({come})", rows=rows, is_settled=True)
     texts = [
         f"named_struct('weight', CAST({weight} AS bigint), 'here', {here}{_fields(row)})"
         for weight, here, row in ((-1, was, old), (1, is_, new))
     ]
     sql = (
-        f"SELECT {leading(arity, 'x.c')}x.weight FROM (SELECT inline_outer(array({', '.join(texts)})) FROM ({both})"
-        f" WHERE ({was}) <> ({is_}) OR {changed}) x WHERE x.here"
+        f"SELECT {leading(arity, 'x.c')}x.weight FROM (SELECT inline_outer(array({', '.join(texts)})) FROM ({both.sql})"
+        f" WHERE {moves}) x WHERE x.here"
     )
-    return ZSet(arity=arity, sql=sql, rows=2 * trace.rows_between(lo, hi), is_settled=True)
+    return ZSet(arity=arity, sql=sql, rows=rows, is_settled=True)
 
 
 def _content(node: Aggregate, sums: tuple[tuple[Sum, ...], ...], trace: Trace, t: Tick) -> ZSet:
     content = trace.between(BEGINNING, t)
     arity = len(node.schema)
-    outputs = "".join(f"{text} AS c{i}, " for i, text in enumerate(_row(node, sums, "")))
+    outputs = _named(_row(node, sums, ""))
     one = "CAST(1 AS bigint)"
     if content.sql is None:
         if node.group_by:
@@ -151,6 +161,10 @@ def _row(node: Aggregate, sums: tuple[tuple[Sum, ...], ...], age: str) -> list[s
         text = rule.finalize(call, [f"{age}{part.name}" for part in parts])
         outputs.append(f"CAST({text} AS {spark_type(call.type)})")
     return outputs
+
+
+def _named(row: list[str]) -> str:
+    return "".join(f"{text} AS c{i}, " for i, text in enumerate(row))
 
 
 def _fields(row: list[str]) -> str:

@@ -91,7 +91,8 @@ class DistinctAdditive:
             plain = "".join(f", {sum.name}" for sum in self._plain)
             weight = "weight"
         else:
-            source = before_and_after(self.store, self.pairs, lo, hi)
+            both = before_and_after(self.store, self.pairs, lo, hi)
+            source = None if both is None else both.sql
             moved = "(CAST(new_weight > 0 AS int) - CAST(old_weight > 0 AS int))"
             plain = "".join(f", new_{sum.name} - old_{sum.name} AS {sum.name}" for sum in self._plain)
             weight = "new_weight - old_weight AS weight"

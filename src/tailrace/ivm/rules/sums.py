@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tailrace.ivm.zset import columns
 from tailrace.state.layout import Layout
 from tailrace.state.old_and_new import added_up, adds_up
@@ -10,7 +12,15 @@ from tailrace.state.trace import Trace
 from tailrace.types.core import Tick
 
 
-def before_and_after(store: Store, trace: Trace, lo: Tick, hi: Tick) -> str | None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Both:
+    """`is_here`: the rows are a small table, which may be read twice."""
+
+    sql: str
+    is_here: bool
+
+
+def before_and_after(store: Store, trace: Trace, lo: Tick, hi: Tick) -> Both | None:
     """Text with c0 …, and for each additive column `s` its sums `old_s` and `new_s`; touched groups only.
 
     None if no group was touched.  Reads the change and the old runs once each; groups are found by hash, so a group
@@ -24,7 +34,7 @@ def before_and_after(store: Store, trace: Trace, lo: Tick, hi: Tick) -> str | No
         key = ("before and after", trace.id, lo, hi)
         table = added_up(runs, before.found, trace.layout)
         view = store.views.remember(key, lambda: store.views.add_arrow(table, _ddl(trace.layout)))
-        return f"SELECT * FROM {view}"
+        return Both(sql=f"SELECT * FROM {view}", is_here=True)
     change = trace.between(lo, hi)
     sums = trace.layout.sums
     row = columns(trace.layout.arity)
@@ -39,7 +49,7 @@ def before_and_after(store: Store, trace: Trace, lo: Tick, hi: Tick) -> str | No
         f"CAST(sum({age}_{name}) AS {type}) AS {age}_{name}" for name, type in sums for age in ("old", "new")
     )
     group = f" GROUP BY {row}" if row else ""
-    return f"SELECT {prefix}{totals} FROM ({union}){group}"
+    return Both(sql=f"SELECT {prefix}{totals} FROM ({union}){group}", is_here=False)
 
 
 def _ddl(layout: Layout) -> str:
