@@ -9,6 +9,7 @@ them in this thread, and they are taken as the Arrow that a job would have broug
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from tempfile import NamedTemporaryFile
@@ -36,14 +37,14 @@ def planned(rows: DataFrame) -> pa.Table | None:
         return None
     java, schema = _java(rows.sparkSession._jvm), plan.schema()
     java.sessions.setActiveSession(rows.sparkSession._jsparkSession)  # whose settings some expressions look up
-    with NamedTemporaryFile(prefix="tailrace-planned-") as file:
-        out = java.data_stream(java.file_stream(file.name))
-        for iterator in (each for part in parts for each in _iterators(java, part)):
-            batches = java.converters.toBatchWithSchemaIterator(
-                iterator, schema, _NO_LIMIT, _NO_LIMIT, _TIME_ZONE, False, False
-            )
-            java.writer.writeIteratorToStream(batches, out)
-        out.close()
+    with NamedTemporaryFile(prefix="planned-", dir=java.directory) as file:
+        with closing(java.data_stream(java.file_stream(file.name))) as out:
+            for iterator in (each for part in parts for each in _iterators(java, part)):
+                batches = java.converters.toBatchWithSchemaIterator(
+                    iterator, schema, _NO_LIMIT, _NO_LIMIT, _TIME_ZONE, False, False
+                )
+                with closing(batches):  # which gives Arrow's memory back, also after a row that cannot be computed
+                    java.writer.writeIteratorToStream(batches, out)
         tables = list(_tables(file.read()))
     if not tables:
         tables = [_table(java.converters.createEmptyArrowBatch(schema, _TIME_ZONE, False, False))]
@@ -97,6 +98,7 @@ class _Java:
     writer: Any
     file_stream: Any
     data_stream: Any
+    directory: str  # Java's own, which goes with it
 
 
 @lru_cache(maxsize=1)
@@ -108,6 +110,7 @@ def _java(jvm: Any) -> _Java:
         writer=getattr(getattr(jvm, "org.apache.spark.api.python.PythonRDD$"), "MODULE$"),
         file_stream=getattr(jvm, "java.io.FileOutputStream"),
         data_stream=getattr(jvm, "java.io.DataOutputStream"),
+        directory=jvm.java.lang.System.getProperty("java.io.tmpdir"),
     )
 
 
