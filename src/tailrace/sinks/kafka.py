@@ -107,7 +107,7 @@ class KafkaSink:
         )
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
-        """Runs one Spark job, or none if `delta` is known to be empty."""
+        """Runs one Spark job, or none if `delta` is known to be empty, or small and planned (ivm/planned.py)."""
         rest = None if self._underrated == tick else self.prepared(tick, delta)
         if rest is not None:
             return rest()
