@@ -68,6 +68,8 @@ def _is_row_by_row(plan: Any) -> bool:
         name = plan.nodeName()
         if name == _ROWS:
             return True
+        if not plan.subqueries().isEmpty():  # each would be a job, before the first row
+            return False
         if name == _GENERATES:
             if not plan.generator().toString().startswith(_ONE_ROW):
                 return False

@@ -62,6 +62,8 @@ def test_all_of_several(views: Views) -> None:
         "SELECT a.id FROM {0} a JOIN {0} b ON a.id = b.id",
         "SELECT explode(array(id, id)) AS id FROM {}",
         "SELECT id FROM {} UNION ALL SELECT id FROM range(3)",
+        "SELECT id, (SELECT max(id) FROM {0}) AS most FROM {0}",
+        "SELECT id FROM {0} WHERE id = (SELECT max(id) FROM {0})",
     ],
 )
 def test_what_is_left_to_run_is_run(views: Views, query: str) -> None:
