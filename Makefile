@@ -9,6 +9,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST := $(BIN)/python -m pytest
+# Two at a time, each with servers and a Spark of its own; engines that live for seconds compile less.
+BRIEF  := SPARK_SUBMIT_OPTS=-XX:TieredStopAtLevel=1
+PAIRED := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup test check lint demo properties faults cluster bench soak reference lock clean
 
@@ -19,11 +22,11 @@ setup: $(STAMPS)/jars $(STAMPS)/archive ## Make .venv from the lock, find or ins
 
 test: setup ## Lint and every test but the slow ones
 	$(BIN)/ruff check .
-	$(PYTEST) -m 'not slow and not soak'
+	$(BRIEF) $(PYTEST) $(PAIRED) -m 'not slow and not soak'
 
 check: setup lint ## Lint, types, unit tests and SQL scripts: the quick round
 	$(BIN)/mypy
-	$(PYTEST) -m 'not slow and not soak' $(wildcard tests/unit tests/scripts)
+	$(BRIEF) $(PYTEST) $(PAIRED) -m 'not slow and not soak' $(wildcard tests/unit tests/scripts)
 
 lint: setup ## Ruff
 	$(BIN)/ruff check .
@@ -35,7 +38,7 @@ properties: setup ## Thousands of random histories against a recompute, all nigh
 	$(PYTEST) --hypothesis-profile=nightly tests/properties $(ARGS)
 
 faults: setup ## Kill real engines at every crash point, also the slow cases
-	$(PYTEST) tests/faults $(ARGS)
+	$(BRIEF) $(PYTEST) tests/faults $(ARGS)
 
 cluster: setup ## The same pipeline on a Spark cluster of several processes, one of them killed
 	$(PYTEST) tests/cluster $(ARGS)

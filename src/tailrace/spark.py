@@ -20,6 +20,7 @@ from pathlib import Path
 import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tailrace.jars import spark_jars
@@ -44,6 +45,7 @@ JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _SMALL_HEAP_GB = 8
 _ARCHIVE = "2"  # counts how often what is archived has changed
 _LOG4J = Path(__file__).with_name("log4j2.properties")
+_PYSPARK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # of errors that we tell ourselves
 
 
 def build_session(
@@ -74,6 +76,8 @@ def build_session(
     session = SparkSession(SparkContext(conf=conf, gateway=_start_jvm(conf)))
     install(session)
     ship(session.sparkContext)
+    for name in _PYSPARK_LOGGERS:
+        PySparkLogger.getLogger(name).disabled = True
     return session
 
 

@@ -63,7 +63,7 @@ def many(spark: SparkSession, tmp_path: Path) -> Iterator[World]:
 
 
 def test_the_same_tick_under_two_partitionings_gives_the_same_rows(one: World, many: World) -> None:
-    for tick in range(3):
+    for tick in (0, 2):  # rows only come, then some leave too
         t, u = _rows(first=5 * tick)
         leaving = tuple(range(tick, 3 * tick, 2))
         one.tick((Change("t", t, leaving), Change("u", u, leaving)))

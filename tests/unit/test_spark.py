@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import logging
 import os
 import signal
 import subprocess
@@ -27,6 +28,24 @@ def test_the_session_has_our_settings(spark: SparkSession) -> None:
 def test_dividing_by_zero_is_an_error_not_a_null(spark: SparkSession) -> None:
     with pytest.raises(ArithmeticException):
         spark.sql("SELECT 1 / 0").collect()
+
+
+def test_pyspark_does_not_log_what_we_tell(spark: SparkSession) -> None:
+    """A view that stands still would have its row in the server's log whenever it is tried."""
+    logged: list[str] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            logged.append(record.getMessage())
+
+    logger, listener = logging.getLogger("SQLQueryContextLogger"), Listener()
+    logger.addHandler(listener)
+    try:
+        with pytest.raises(ArithmeticException):
+            spark.sql("SELECT 1 / 0").collect()
+    finally:
+        logger.removeHandler(listener)
+    assert logged == []
 
 
 def test_configure_gives_our_settings_to_another_session_only(spark: SparkSession) -> None:

@@ -14,7 +14,7 @@ from typing import Protocol
 import pytest
 from pyspark.sql import SparkSession
 
-from tailrace.spark import build_session
+from tailrace.spark import JVM_OPTIONS, build_session
 from tailrace.testing.broker import Broker
 from tailrace.testing.iceberg_rest import IcebergRest
 from tailrace.testing.postgres import Postgres
@@ -80,7 +80,8 @@ def iceberg_rest() -> Iterator[IcebergRest]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Spark on two cores, with Tailrace's settings and jars."""
-    session = build_session(master="local[2]", driver_memory="2g", app_name="tests")
+    lives_long = {JVM_OPTIONS: "-XX:TieredStopAtLevel=4"}  # whatever SPARK_SUBMIT_OPTS wants for engines that die
+    session = build_session(master="local[2]", driver_memory="2g", app_name="tests", extra=lives_long)
     yield session
     session.stop()
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 # Below the range that the client sides of connections come from: there a port stays ours while its server
 # is down, and a client that keeps trying to reach it cannot get connected to itself.
 _RANGE = range(10_000, 32_000)
+_CHANCE = random.SystemRandom()  # which no test tool gives a seed, so that two processes choose differently
 
 
 def free_ports(count: int) -> list[int]:
@@ -17,7 +18,7 @@ def free_ports(count: int) -> list[int]:
     with ExitStack() as held:
         ports: list[int] = []
         while len(ports) < count:
-            port = random.choice(_RANGE)
+            port = _CHANCE.choice(_RANGE)
             candidate = held.enter_context(socket.socket())
             try:
                 candidate.bind(("127.0.0.1", port))
