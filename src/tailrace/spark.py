@@ -100,6 +100,7 @@ def _static_settings(master: str, driver_memory: str, app_name: str, scratch: Pa
         "spark.driver.extraClassPath": os.pathsep.join(jars),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.codegen.cache.maxEntries": "1000",  # of plans that are kept (ivm/kept.py) beside those that are not
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",  # a pool for each cluster, so that a slow view holds up no other

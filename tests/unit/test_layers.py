@@ -26,7 +26,7 @@ SEES: dict[str, set[str]] = {
     "types": {"errors"},
     "sql": BASE,
     "plan": BASE,
-    "ivm": BASE | {"plan", "state", "spark"},
+    "ivm": BASE | {"plan", "state", "spark", "jvm"},
     "state": BASE | {"ivm"},
     "kafka": BASE,
     "formats": BASE,

@@ -234,7 +234,7 @@ class Engine:
         relation = self.catalog.relation(self.session().parse_name(name).parts, None)
         node = relation.plan or Scan(relation=relation.id, schema=relation.schema)
         with reading(self, node) as t:
-            rows = self.spark.sql(text_of(self, node, t)).localCheckpoint(eager=True)
+            rows = self.views.large.sql(text_of(self, node, t)).localCheckpoint(eager=True)
         return rows.toDF(*(column.name for column in relation.schema))
 
     def subscribe(self, query: str) -> Iterator[Change]:

@@ -206,7 +206,7 @@ def open_sink(engine: Engine, job: Item) -> Sink:
     identity = Identity(id=job.facts["sink"], name=job.name, facts=job.facts)
     definition = definition_of(engine, table, identity, job.schema or ())
     limits, small = engine.sizes.of_kafka_sinks, engine.views.small
-    return KafkaSink(definition, engine.spark, limits, defences.of_kafka_sinks(), small=small)
+    return KafkaSink(definition, engine.views.large, limits, defences.of_kafka_sinks(), small=small)
 
 
 def definition_of(engine: Engine, table: Item, identity: Identity, schema: Schema) -> KafkaSinkDefinition:

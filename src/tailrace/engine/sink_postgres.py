@@ -66,7 +66,7 @@ def _define(request: SinkRequest) -> PostgresSinkDefinition:
 def _open(engine: Engine, definition: PostgresSinkDefinition) -> PostgresSink:
     return PostgresSink(
         definition,
-        engine.spark,
+        engine.views.large,
         small=engine.views.small,
         small_rows=engine.sizes.small_rows,
         defences=defences.of_postgres_sinks(),

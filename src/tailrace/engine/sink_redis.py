@@ -62,7 +62,7 @@ def _define(request: SinkRequest) -> RedisSinkDefinition:
 def _open(engine: Engine, definition: RedisSinkDefinition) -> RedisSink:
     return RedisSink(
         definition,
-        engine.spark,
+        engine.views.large,
         small=engine.views.small,
         small_rows=engine.sizes.small_rows,
         chunk=ChunkSize.of_rows(engine.sizes.slot_rows, definition),

@@ -147,7 +147,7 @@ def _kafka_definition(request: SinkRequest) -> KafkaSinkDefinition:
 
 def _open_kafka(engine: Engine, definition: KafkaSinkDefinition) -> Sink:
     limits, small = engine.sizes.of_kafka_sinks, engine.views.small
-    return KafkaSink(definition, engine.spark, limits, defences.of_kafka_sinks(), small=small)
+    return KafkaSink(definition, engine.views.large, limits, defences.of_kafka_sinks(), small=small)
 
 
 KINDS: dict[str, SinkKind[Any]] = {

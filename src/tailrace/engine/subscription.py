@@ -70,7 +70,7 @@ class QueueSink:
         return Progress(tick=None)
 
     def write(self, tick: Tick, delta: ZSet) -> Written:
-        rows = self._store.few(self._views.small.sql(self._shape(delta)))
+        rows = self._store.few(self._shape(delta))
         if rows.num_rows and not self.overflowed:
             self._offer(Change(tick=tick, rows=rows))
         return Written(messages=rows.num_rows, bytes=rows.nbytes)

@@ -36,7 +36,7 @@ def planned(rows: DataFrame) -> pa.Table | None:
     if parts is None:
         return None
     java, schema = _java(rows.sparkSession._jvm), plan.schema()
-    java.sessions.setActiveSession(rows.sparkSession._jsparkSession)  # whose settings some expressions look up
+    set_active(rows.sparkSession)
     with NamedTemporaryFile(prefix="planned-", dir=java.directory) as file:
         with closing(java.data_stream(java.file_stream(file.name))) as out:
             for iterator in (each for part in parts for each in _iterators(java, part)):
@@ -45,9 +45,9 @@ def planned(rows: DataFrame) -> pa.Table | None:
                 )
                 with closing(batches):  # which gives Arrow's memory back, also after a row that cannot be computed
                     java.writer.writeIteratorToStream(batches, out)
-        tables = list(_tables(file.read()))
+        tables = list(tables_in(file.read()))
     if not tables:
-        tables = [_table(java.converters.createEmptyArrowBatch(schema, _TIME_ZONE, False, False))]
+        tables = [empty_table(rows.sparkSession, schema)]
     return pa.concat_tables(tables)
 
 
@@ -116,7 +116,22 @@ def _java(jvm: Any) -> _Java:
     )
 
 
-def _tables(written: bytes) -> Iterator[pa.Table]:
+def empty_table(session: SparkSession, schema: Any) -> pa.Table:
+    """No row of such a Java schema."""
+    return _table(_java(session._jvm).converters.createEmptyArrowBatch(schema, _TIME_ZONE, False, False))
+
+
+def java_directory(session: SparkSession) -> str:
+    """Where Java's files are, which go with it."""
+    return _java(session._jvm).directory
+
+
+def set_active(session: SparkSession) -> None:
+    """Whose settings some expressions look up."""
+    _java(session._jvm).sessions.setActiveSession(session._jsparkSession)
+
+
+def tables_in(written: bytes) -> Iterator[pa.Table]:
     """Each one behind its length."""
     place = 0
     while place < len(written):

@@ -1,33 +1,32 @@
 """Temporary views: the named leaves of the Spark SQL texts that Z-sets are made of.
 
-They are Spark's *global* temporary views, because one text is planned by one of three sessions: `small` plans for
-a handful of rows (one partition, no adaptive execution: each stage it saves is a job saved), `files` for tasks that
-write whole columns to files, `large` for everything else.
+An Arrow table becomes a view when Spark is first asked to plan a text that names it; a plan that is kept (kept.py)
+takes the table as it is.  Views are Spark's *global* ones, because one text is planned by one of three sessions:
+`small` plans for a handful of rows (one partition, no adaptive execution: each stage it saves is a job saved), `files`
+for tasks that write whole columns to files, `large` for everything else.
 """
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
+from tailrace.ivm.kept import KeptPlans
 from tailrace.ivm.planned import planned
+from tailrace.ivm.tables import NAME, ArrowTable, new_name, struct
 from tailrace.spark import configure
 from tailrace.types.core import Schema
 from tailrace.types.spark import ddl
 
-_numbers = itertools.count(1)
 T = TypeVar("T")
 
 # Rows that are part of a plan are planned one by one, and go to their task, if they need one (planned.py), as so many
@@ -42,6 +41,9 @@ _SMALL = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
     "spark.sql.defaultSizeInBytes": "1MB",
 }
+
+# What is kept must hold for any rows: none are part of the plan, and Spark does not know how many there are.
+_TEMPLATE = {**_SMALL, "spark.sql.execution.arrow.localRelationThreshold": "0"}
 
 # Spark measures a batch for Python after every row, by which two thirds of the time on the way there are spent, unless
 # batches have no limit in bytes.  Then they must have few rows: of a megabyte each they still fit Arrow's 2 GB.
@@ -58,8 +60,28 @@ class TooMuch(Exception):
     """
 
 
-def few(rows: DataFrame) -> pa.Table:
+class Planner(SparkSession):
+    """A session of ours, whose texts may name Arrow tables that Spark does not know yet."""
+
+    def __init__(self, context: SparkContext, java: Any, views: Views) -> None:
+        super().__init__(context, java)
+        self._views = views
+
+    def sql(self, sqlQuery: str, *args: Any, **kwargs: Any) -> DataFrame:
+        self._views.make(sqlQuery)
+        return super().sql(sqlQuery, *args, **kwargs)
+
+    def kept(self, text: str) -> pa.Table | None:
+        """The rows of a text whose plan is kept.  Runs no job."""
+        return self._views.kept(text)
+
+
+def few(session: SparkSession, text: str) -> pa.Table:
     """Rows that are thought to be few, on the driver; or TooMuch.  Runs a Spark job, unless they are there already."""
+    found = session.kept(text) if isinstance(session, Planner) else None
+    if found is not None:
+        return found
+    rows = session.sql(text)
     here = planned(rows)
     return collected(rows) if here is None else here
 
@@ -72,18 +94,6 @@ def collected(rows: DataFrame) -> pa.Table:
         if "spark.driver.maxResultSize" in str(error):
             raise TooMuch from None
         raise
-
-
-@lru_cache(maxsize=1000)
-def _struct(schema: str) -> StructType:
-    parsed = StructType.fromDDL(schema)  # asks the JVM
-    assert isinstance(parsed, StructType)
-    return parsed
-
-
-def arrow_schema(schema: str) -> pa.Schema:
-    """The Arrow schema of Spark DDL, every field nullable."""
-    return to_arrow_schema(_struct(schema))
 
 
 def keep_in(views: Views) -> Callable[[str, Schema], str | None]:
@@ -111,31 +121,65 @@ class _Local(threading.local):
 
 
 class Views:
-    """Names for DataFrames and Arrow tables.  Runs no job.
-
-    Names are never used twice in a process, so a text that still mentions an old one fails instead of reading
-    something else.
-    """
+    """Names for DataFrames and Arrow tables.  Runs no job."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self.large = spark
-        self.small, self.files = _session(spark, _SMALL), _session(spark, _FILES)
+        self.large = Planner(spark.sparkContext, spark._jsparkSession, self)
+        self.small, self.files = self._session(_SMALL), self._session(_FILES)
+        self._kept = KeptPlans(self._session(_TEMPLATE))
+        self._tables: dict[str, ArrowTable] = {}
+        self._unknown: set[str] = set()  # of these Spark has no view yet
         self._local = _Local()
         self._lock = threading.Lock()
+        self._making = threading.Lock()
+
+    def _session(self, settings: Mapping[str, str]) -> Planner:
+        java = self.large._jsparkSession.newSession()
+        session = configure(Planner(self.large.sparkContext, java, self))
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        assert isinstance(session, Planner)
+        return session
 
     def add(self, rows: DataFrame) -> str:
-        name = f"tr_{next(_numbers)}"
+        name = new_name()
         rows.createOrReplaceGlobalTempView(name)
+        return self._noted(name)
+
+    def add_arrow(self, table: pa.Table, schema: str) -> str:
+        """A small table, held by the driver, and read by one task.  `schema` is Spark DDL."""
+        name = self._noted(new_name())
+        self._tables[name] = ArrowTable(table.combine_chunks(), schema)
+        self._unknown.add(name)
+        return name
+
+    def _noted(self, name: str) -> str:
         if self._local.scratch is not None:
             self._local.scratch.names.append(name)
         return f"global_temp.{name}"
 
-    def add_arrow(self, table: pa.Table, schema: str) -> str:
-        """A small table, held by the driver, and read by one task.  `schema` is Spark DDL."""
-        return self.add(self.small.createDataFrame(table.combine_chunks(), schema=_struct(schema)))
+    def make(self, text: str) -> None:
+        """Spark is to know every table that the text names."""
+        for name in self._unknown.intersection(NAME.findall(text)):
+            with self._making:
+                known = self._tables.get(name) if name in self._unknown else None
+                if known is not None:
+                    rows = self.small.createDataFrame(known.table, schema=struct(known.schema))
+                    rows.createOrReplaceGlobalTempView(name.removeprefix("global_temp."))
+                    self._unknown.discard(name)
+
+    def kept(self, text: str) -> pa.Table | None:
+        """The rows of a text whose plan is kept.  Runs no job."""
+        return self._kept.rows(text, self._tables)
 
     def drop(self, name: str) -> None:
-        self.large.catalog.dropGlobalTempView(name.removeprefix("global_temp."))
+        bare = name.removeprefix("global_temp.")
+        name = f"global_temp.{bare}"
+        is_known = name not in self._unknown
+        self._tables.pop(name, None)
+        self._unknown.discard(name)
+        if is_known:
+            self.large.catalog.dropGlobalTempView(bare)
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
@@ -188,9 +232,3 @@ class Views:
         finally:
             self._local.scratch = outer
 
-
-def _session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
-    session = configure(spark.newSession())
-    for name, value in settings.items():
-        session.conf.set(name, value)
-    return session

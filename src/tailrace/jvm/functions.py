@@ -119,6 +119,7 @@ _FUNCTIONS: dict[str, tuple[str, DataType]] = {
     "tailrace_normalized": ("Texts$Normalized", _STRING),
 }
 _TRY = "Attempt"
+_BESIDE = "KeptPlan"  # no function; it uses what is Spark's own, and may be otherwise in another Spark
 
 # Spark's JSON functions stop reading after the first value.  So the text is put into an array before a mark
 # of our own: the mark is the second element if, and only if, the text is exactly one value.  To forge that, a
@@ -219,6 +220,14 @@ def install_java(spark: SparkSession) -> None:
     functions.createOrReplaceTempFunction("tailrace_try", builder, "built-in")
 
 
+def instance(spark: SparkSession, class_name: str) -> Any:
+    """A new object of one of our classes, which is no function; Py4JError if there is none."""
+    loader = _loaders.get(spark.sparkContext)
+    if loader is None:
+        raise Py4JError(f"{class_name} has not been compiled")
+    return loader.loadClass(class_name).newInstance()
+
+
 def install_sql(spark: SparkSession) -> None:
     """The same functions in SQL.  They round fractions to a double's digits, take the first of equal names, and tell
     1 and 1.0 apart."""
@@ -238,11 +247,20 @@ def _compiled(spark: SparkSession) -> Any:
     jar = Path(folder, "tailrace-functions.jar")
     with zipfile.ZipFile(jar, "w") as archive:
         for name in (*_SOURCES, _TRY):
-            compiler = jvm.org.codehaus.janino.SimpleCompiler()
-            compiler.setParentClassLoader(loader)
-            compiler.cook(Path(__file__).with_name(f"{name}.java").read_text())
+            compiler = _compile(jvm, name, loader)
             loader = compiler.getClassLoader()
             for compiled, code in compiler.getBytecodes().items():
                 archive.writestr(f"{compiled}.class", bytes(code))
     spark.sql(f"ADD JAR '{jar}'")
-    return loader
+    try:
+        return _compile(jvm, _BESIDE, loader).getClassLoader()
+    except Py4JError as error:
+        log.warning("plans are not kept from tick to tick error=%s", error)
+        return loader
+
+
+def _compile(jvm: Any, name: str, parent: Any) -> Any:
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(parent)
+    compiler.cook(Path(__file__).with_name(f"{name}.java").read_text())
+    return compiler

@@ -207,7 +207,7 @@ class IcebergSink:
             return self._data_files(files, self._sink.came(delta), delta)
         if delta.rows <= self._small_rows:
             with suppress(TooMuch):
-                came, left = self._sink.split(few(self._small.sql(self._sink.changes(delta))))
+                came, left = self._sink.split(few(self._small, self._sink.changes(delta)))
                 deletes = write_deletes(files, self._found(table, left.to_batches()))
                 return files.write(came.to_batches()) + deletes
             delta = delta.many()
@@ -217,7 +217,7 @@ class IcebergSink:
     def _data_files(self, files: TableFiles, text: str, delta: ZSet) -> list[DataFile]:
         if delta.rows <= self._small_rows:
             with suppress(TooMuch):
-                return files.write(few(self._small.sql(text)).to_batches())
+                return files.write(few(self._small, text).to_batches())
         return files.write_in_tasks(self._spark.sql(text))
 
     def _found(self, table: Table, keys: Iterable[pa.RecordBatch]) -> list[Found]:
@@ -230,7 +230,7 @@ class IcebergSink:
     def _batches(self, text: str, delta: ZSet) -> Iterable[pa.RecordBatch]:
         if delta.rows <= self._small_rows:
             with suppress(TooMuch):
-                here: list[pa.RecordBatch] = few(self._small.sql(text)).to_batches()
+                here: list[pa.RecordBatch] = few(self._small, text).to_batches()
                 return here
         return stream(self._spark.sql(text))
 

@@ -167,7 +167,7 @@ class KafkaSink:
         if delta.is_empty:
             return []
         try:
-            encoded = few(self._small.sql(self._told_as.encoded(delta)))
+            encoded = few(self._small, self._told_as.encoded(delta))
         except TooMuch:
             return None
         if encoded.num_rows > _MUCH_TOO_LOW * self._limits.small_rows:

@@ -258,7 +258,7 @@ class PostgresSink:
             return []
         if delta.rows <= self._small_rows:
             with suppress(TooMuch):
-                first: list[pa.RecordBatch] = few(self._small.sql(self._sink.first_lines(delta, 1))).to_batches()
+                first: list[pa.RecordBatch] = few(self._small, self._sink.first_lines(delta, 1)).to_batches()
                 return first
             delta = delta.many()
         return stream(self._spark.sql(self._sink.first_lines(delta, self._partitions(delta))))
@@ -269,7 +269,7 @@ class PostgresSink:
         if delta.rows <= self._small_rows:
             with suppress(TooMuch):
                 here: list[pa.RecordBatch] = self._sink.lines_here(
-                    few(self._small.sql(self._sink.encoded(delta)))
+                    few(self._small, self._sink.encoded(delta))
                 ).to_batches()
                 return here
             delta = delta.many()

@@ -174,7 +174,7 @@ class RedisSink:
         if delta.rows > self._small_rows:
             return None
         try:
-            rows = few(self._small.sql(self._sink.encoded(delta)))
+            rows = few(self._small, self._sink.encoded(delta))
         except TooMuch:
             return None
         here: list[pa.RecordBatch] = self._sink.rows_here(rows).to_batches()

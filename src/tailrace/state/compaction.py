@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tailrace.ivm.views import arrow_schema
+from tailrace.ivm.tables import arrow_schema
 from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.run import Run
 from tailrace.state.store import Store

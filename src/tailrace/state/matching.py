@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tailrace.ivm.views import Views, arrow_schema
+from tailrace.ivm.tables import arrow_schema
+from tailrace.ivm.views import Views
 from tailrace.state.lookup import Hashes, Lookups
 from tailrace.state.run import Run, ViewName
 from tailrace.state.trace import Trace

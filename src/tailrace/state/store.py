@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
 
 from tailrace.ivm.planned import planned
-from tailrace.ivm.views import TooMuch, Views, arrow_schema, collected
+from tailrace.ivm.tables import arrow_schema
+from tailrace.ivm.views import TooMuch, Views, collected
 from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.lookup import Lookups
@@ -152,20 +152,28 @@ class Store:
             run = self._large(sql, layout, lo, hi, self.work)
         return None if run is None else replace(run, is_settled=not consolidated, positive=positive)
 
-    def few(self, rows: DataFrame) -> pa.Table:
+    def few(self, sql: str) -> pa.Table:
         """Rows thought to be few, on the driver; or TooMuch.  Runs a Spark job, or none if planning does it."""
-        found = planned(rows)
+        found = self.views.kept(sql)
         if found is None:
-            self.work.jobs += 1
-            found = collected(rows)
+            started = time.monotonic()
+            rows = self.views.small.sql(sql)
+            rows._jdf.queryExecution().executedPlan()  # planned here, once; what follows only runs it
+            self.work.planning += time.monotonic() - started
+            found = planned(rows)
+            if found is None:
+                self.work.jobs += 1
+                found = collected(rows)
         return found
 
     def attempt(self, sql: str, rows: int) -> None:
         """Computes every column of every row and keeps nothing.  Raises what one of them raises.  Runs a Spark job, or
         none if planning does it."""
-        session = self.views.small if rows <= self.small_rows else self.views.large
-        computed = session.sql(sql)
-        if session is self.views.small and planned(computed) is not None:
+        is_small = rows <= self.small_rows
+        if is_small and self.views.kept(sql) is not None:
+            return
+        computed = (self.views.small if is_small else self.views.large).sql(sql)
+        if is_small and planned(computed) is not None:
             return
         self.work.jobs += 1
         computed.write.format("noop").mode("overwrite").save()
@@ -245,11 +253,7 @@ class Store:
                     remove(run.path)
 
     def _small(self, sql: str, layout: Layout, lo: Tick, hi: Tick, *, consolidated: bool) -> Run | None:
-        started = time.monotonic()
-        rows = self.views.small.sql(sql)
-        rows._jdf.queryExecution().executedPlan()  # planned here, once; what follows only runs it
-        self.work.planning += time.monotonic() - started
-        table = self.few(rows)
+        table = self.few(sql)
         if not consolidated:
             table = consolidate(table, layout)
         self.work.rows += table.num_rows

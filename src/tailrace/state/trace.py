@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from tailrace.errors import InternalError
-from tailrace.ivm.views import arrow_schema
+from tailrace.ivm.tables import arrow_schema
 from tailrace.ivm.zset import ZSet
 from tailrace.state.layout import Layout
 from tailrace.state.run import Run

@@ -11,6 +11,7 @@ from tailrace.ivm.planned import planned
 from tailrace.ivm.views import Views, collected, few
 from tailrace.plan.data_errors import explain
 
+DDL = "id bigint, s string"
 TYPES = """id, CAST(id AS int) AS i, id % 2 = 0 AS b, date_add(DATE'2024-01-01', CAST(id AS int)) AS d,
     timestamp_seconds(id) AS t, TIMESTAMP_NTZ'1900-01-01 00:00:00.000001' AS n, CAST(id / 8 AS decimal(38,10)) AS x,
     id / 8 AS f, repeat('ä', CAST(id AS int)) AS s, CAST(s AS binary) AS y, array(id, NULL) AS a,
@@ -33,10 +34,11 @@ def jobs(spark: SparkSession) -> int:
 
 @pytest.mark.parametrize("rows", [0, 1, 5, 300])  # of 300 there is more than one packet
 def test_rows_made_of_rows_one_by_one(views: Views, spark: SparkSession, rows: int) -> None:
-    source = views.add_arrow(table(rows), "id bigint, s string")
-    frame = views.small.sql(f"SELECT {TYPES} FROM {source} WHERE id <> 2")
+    source = views.add_arrow(table(rows), DDL)
+    text = f"SELECT {TYPES} FROM {source} WHERE id <> 2"
+    frame = views.small.sql(text)
     before = jobs(spark)
-    found = few(frame)
+    found = few(views.small, text)
     assert jobs(spark) == before
     assert found.num_rows == rows - (rows > 2)
     assert found.equals(collected(frame))
@@ -44,7 +46,7 @@ def test_rows_made_of_rows_one_by_one(views: Views, spark: SparkSession, rows: i
 
 
 def test_all_of_several(views: Views) -> None:
-    source = views.add_arrow(table(4), "id bigint, s string")
+    source = views.add_arrow(table(4), DDL)
     frame = views.small.sql(
         f"SELECT id FROM {source} UNION ALL SELECT -id FROM {source} WHERE id > 9 UNION ALL SELECT 7L FROM {source}"
     )
@@ -67,13 +69,13 @@ def test_all_of_several(views: Views) -> None:
     ],
 )
 def test_what_is_left_to_run_is_run(views: Views, query: str) -> None:
-    frame = views.small.sql(query.format(views.add_arrow(table(4), "id bigint, s string")))
-    assert planned(frame) is None
-    assert few(frame).num_rows > 0
+    text = query.format(views.add_arrow(table(4), DDL))
+    assert planned(views.small.sql(text)) is None
+    assert few(views.small, text).num_rows > 0
 
 
 def test_a_larger_table_is_no_part_of_the_plan(views: Views) -> None:
-    source = views.add_arrow(table(15_000), "id bigint, s string")
+    source = views.add_arrow(table(15_000), DDL)
     assert planned(views.small.sql(f"SELECT id + 1 AS id FROM {source}")) is None
 
 
@@ -92,18 +94,19 @@ def documents(rows: int) -> pa.Table:
 
 @pytest.mark.parametrize("rows", [0, 1, 300])
 def test_documents_that_are_parsed_once_for_many_looks(views: Views, spark: SparkSession, rows: int) -> None:
-    source = views.add_arrow(documents(rows), "id bigint, s string")
+    source = views.add_arrow(documents(rows), DDL)
     text = f"SELECT id, CAST(f[0] AS int) AS a, f[1] AS b FROM {source} LATERAL VIEW {JSON} WHERE f[0] <> '1'"
-    frame = views.small.sql(f"{text} UNION ALL SELECT -id, 0, s FROM {source}")
+    text += f" UNION ALL SELECT -id, 0, s FROM {source}"
+    frame = views.small.sql(text)
     before = jobs(spark)
-    found = few(frame)
+    found = few(views.small, text)
     assert jobs(spark) == before
     assert found.num_rows == 2 * rows - (rows > 1)
     assert found.equals(collected(frame))
 
 
 def test_a_row_that_cannot_be_computed_is_told_as_by_a_job(views: Views) -> None:
-    source = views.add_arrow(documents(3), "id bigint, s string")
+    source = views.add_arrow(documents(3), DDL)
     frame = views.small.sql(f"SELECT CAST(f[1] AS int) AS b FROM {source} LATERAL VIEW {JSON}")
     taken = arrow_bytes(views)
     with pytest.raises(Exception, match="x0") as without_job:

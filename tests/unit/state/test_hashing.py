@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tailrace.ivm.views import arrow_schema
+from tailrace.ivm.tables import arrow_schema
 from tailrace.state.hashing import can_hash, hashed
 from tailrace.state.layout import key_hash
 

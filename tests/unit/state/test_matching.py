@@ -13,7 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailrace.ivm.rules.sums import before_and_after
-from tailrace.ivm.views import Views, arrow_schema
+from tailrace.ivm.tables import arrow_schema
+from tailrace.ivm.views import Views
 from tailrace.state import lookup, matching
 from tailrace.state.compaction import Compactor
 from tailrace.state.layout import Layout

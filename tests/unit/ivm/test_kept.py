@@ -1,0 +1,187 @@
+"""What a kept plan makes of other rows is what Spark makes of them; what may be otherwise is not kept."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from tailrace.ivm import kept
+from tailrace.ivm.tables import struct
+from tailrace.ivm.views import Views, collected, few
+from tailrace.plan.data_errors import explain
+from unit.ivm.test_planned import DDL, JSON, TYPES, arrow_bytes, documents, jobs, table
+
+
+@pytest.fixture
+def views(spark: SparkSession) -> Views:
+    return Views(spark)
+
+
+def asked(views: Views, text: str, rows: pa.Table, schema: str = DDL) -> tuple[pa.Table | None, pa.Table]:
+    """What is kept, and what a job brings."""
+    text = text.format(views.add_arrow(rows, schema))
+    return views.kept(text), collected(views.small.sql(text))
+
+
+ROW_BY_ROW = {
+    "types": f"SELECT {TYPES} FROM {{0}} WHERE id <> 2",
+    "documents": f"SELECT id, CAST(f[0] AS int) AS a, f[1] AS b FROM {{0}} LATERAL VIEW {JSON} WHERE f[0] <> '1'",
+    "several": "SELECT id FROM {0} UNION ALL SELECT -id FROM {0} WHERE id > 9 UNION ALL SELECT 7L FROM {0}",
+    "interpreted": f"SELECT transform(array(f[1]), x -> x) AS u FROM {{0}} LATERAL VIEW {JSON} WHERE f[0] <> '1'",
+    "interpreted first": "SELECT id + 1 AS i FROM {0} WHERE exists(array(id, 3L), x -> x > 2)",
+    "nothing": "SELECT id FROM {0} WHERE s = 'never'",
+}
+
+
+@pytest.mark.parametrize("text", ROW_BY_ROW.values(), ids=ROW_BY_ROW)
+def test_a_text_that_is_seen_again_is_asked_of_other_rows(views: Views, spark: SparkSession, text: str) -> None:
+    assert asked(views, text, documents(3))[0] is None  # seen once
+    for rows in (1, 0, 5, 300):
+        before = jobs(spark)
+        found, expected = asked(views, text, documents(rows))
+        assert found is not None
+        assert jobs(spark) == before + 1  # that of `expected`
+        assert found.equals(expected)
+
+
+def test_every_type_goes_in_and_comes_out(views: Views) -> None:
+    made = collected(views.small.sql(f"SELECT {TYPES} FROM {views.add_arrow(table(9), DDL)}"))
+    schema = views.small.sql(f"SELECT {TYPES} FROM {views.add_arrow(table(9), DDL)}").schema
+    ddl = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
+    assert struct(ddl).names == made.column_names
+    nulls = pa.Table.from_arrays([pa.nulls(2, field.type) for field in made.schema], schema=_nullable(made.schema))
+    rows = pa.concat_tables([made.cast(_nullable(made.schema)), nulls])
+    text = "SELECT *, id + 1 AS more FROM {0}"
+    asked(views, text, rows, ddl)
+    found, expected = asked(views, text, rows, ddl)
+    assert found is not None
+    assert found.equals(expected)
+
+
+def _nullable(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_nullable(True) for field in schema])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT s, count(*) AS n FROM {0} GROUP BY s",
+        "SELECT DISTINCT s FROM {0}",  # of one row Spark would leave DISTINCT out
+        "SELECT id FROM {0} ORDER BY s",
+        "SELECT id FROM {0} LIMIT 1",
+        "SELECT a.id FROM {0} a JOIN {0} b ON a.id = b.id",
+        "SELECT explode(array(id, id)) AS id FROM {0}",
+        "SELECT id, (SELECT max(id) FROM {0}) AS most FROM {0}",
+        "SELECT id FROM {0} UNION ALL SELECT id FROM range(3)",
+        "SELECT id, uuid() AS u FROM {0}",
+        "SELECT id, rand() AS r FROM {0}",
+        "SELECT id, monotonically_increasing_id() AS m FROM {0}",
+        "SELECT id, current_timestamp() AS t FROM {0}",
+        "SELECT id, now() AS t FROM {0}",
+    ],
+)
+def test_what_is_not_made_row_by_row_or_is_of_its_time_is_not_kept(views: Views, text: str) -> None:
+    for _ in range(3):
+        found = few(views.small, text.format(views.add_arrow(documents(1), DDL)))
+        assert found.num_rows >= 1
+        assert views.kept(text.format(views.add_arrow(documents(1), DDL))) is None
+
+
+def test_other_columns_are_another_text(views: Views) -> None:
+    text = "SELECT id + 1 AS id FROM {0}"
+    for _ in range(2):
+        asked(views, text, documents(3))
+    found, _ = asked(views, text, pa.table({"id": pa.array([1], pa.int32())}), "id int")
+    assert found is None
+    found, expected = asked(views, text, pa.table({"id": pa.array([1], pa.int32())}), "id int")
+    assert found is not None
+    assert found.equals(expected)
+
+
+def test_tables_in_other_places(views: Views) -> None:
+    """Which of two tables is asked for what does not depend on their names."""
+    text = "SELECT id FROM {0} UNION ALL SELECT -id FROM {1} UNION ALL SELECT id + 100 FROM {0}"
+    for rows in (2, 3, 4):
+        one, other = views.add_arrow(documents(rows), DDL), views.add_arrow(documents(1), DDL)
+        for places in ((one, other), (other, one)):
+            found = views.kept(text.format(*places))
+            expected = collected(views.small.sql(text.format(*places)))
+            assert found is None or found.equals(expected)
+    assert found is not None
+
+
+def test_a_large_table_is_left_to_a_task(views: Views) -> None:
+    text = "SELECT id FROM {0}"
+    for _ in range(3):
+        assert views.kept(text.format(views.add_arrow(documents(200_000), DDL))) is None
+
+
+def test_a_row_that_cannot_be_computed_is_told_as_by_a_job(views: Views) -> None:
+    text = f"SELECT CAST(f[1] AS int) AS b FROM {{0}} LATERAL VIEW {JSON}"
+    good = pa.table({"id": pa.array([1], pa.int64()), "s": ['{"a": 1, "b": 2}']})
+    for _ in range(2):
+        asked(views, text, good)
+    source = views.add_arrow(documents(3), DDL)
+    taken = arrow_bytes(views)
+    with pytest.raises(Exception, match="x0") as without_job:
+        views.kept(text.format(source))
+    assert arrow_bytes(views) <= taken
+    with pytest.raises(Exception, match="x0") as by_job:
+        collected(views.small.sql(text.format(source)))
+    told = [explain(failure.value) for failure in (without_job, by_job)]
+    assert (told[0].message, told[0].sqlstate) == (told[1].message, told[1].sqlstate)
+    found, expected = asked(views, text, good)  # and it goes on
+    assert found is not None
+    assert found.equals(expected)
+
+
+def test_without_our_classes_nothing_is_kept(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another Spark may have other insides than they were written for."""
+
+    def nothing(session: SparkSession, class_name: str) -> None:
+        raise Py4JError(f"{class_name} has not been compiled")
+
+    monkeypatch.setattr(kept, "instance", nothing)
+    for _ in range(3):
+        found, expected = asked(views, ROW_BY_ROW["types"], documents(3))
+        assert found is None
+        assert expected.num_rows == 2
+
+
+def test_a_text_with_something_new_in_it_is_never_kept(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To keep it would cost a plan at every tick."""
+    monkeypatch.setattr(views._kept, "_kept", lambda *_: pytest.fail("planned to be kept"))
+    for tick in range(5):
+        assert asked(views, f"SELECT {tick} AS tick, id FROM {{0}}", documents(3))[0] is None
+
+
+def test_many_threads_ask_at_the_same_time(views: Views) -> None:
+    text = ROW_BY_ROW["documents"]
+    for _ in range(2):
+        asked(views, text, documents(3))
+
+    def one(number: int) -> bool:
+        rows = documents(50 + number)
+        found = views.kept(text.format(views.add_arrow(rows, DDL)))
+        return found is not None and found["id"].to_pylist() == [i for i in range(50 + number) if i != 1]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(one, range(40)))
+
+
+def test_spark_learns_of_a_table_when_it_is_to_plan_a_text_with_it(views: Views, spark: SparkSession) -> None:
+    name = views.add_arrow(documents(2), DDL)
+    bare = name.removeprefix("global_temp.")
+
+    def known() -> bool:
+        return bool(spark.catalog._jcatalog.tableExists("global_temp", bare))
+
+    assert not known()
+    assert views.large.sql(f"SELECT * FROM {name}").count() == 2
+    assert known()
+    views.drop(name)
+    assert not known()
