@@ -69,7 +69,7 @@ class KeptPlans:
     def rows(self, text: str, tables: Mapping[str, ArrowTable]) -> pa.Table | None:
         """The rows of the text, if what makes them is kept.  Runs no job."""
         names = list(dict.fromkeys(NAME.findall(text)))
-        given = [tables[name] for name in names if name in tables]
+        given = [held for held in map(tables.get, names) if held is not None]
         if not names or len(given) < len(names) or any(each.table.nbytes > _MOST_BYTES for each in given):
             return None
         text = NAME.sub(lambda found: _PLACE.format(names.index(found[0])), text)
