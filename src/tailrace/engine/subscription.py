@@ -20,7 +20,6 @@ from tailrace.engine.contents import not_readable, wait_until_at, wait_until_fil
 from tailrace.errors import SqlError
 from tailrace.ivm.dataflow import traces
 from tailrace.ivm.operator import Operator
-from tailrace.ivm.views import Views
 from tailrace.ivm.zset import ZSet
 from tailrace.plan.data_errors import explain
 from tailrace.plan.nodes import Node
@@ -58,8 +57,7 @@ class Change:
 class QueueSink:
     """Sink of one subscription; runs at most one Spark job for each tick that changes something."""
 
-    def __init__(self, views: Views, store: Store, shape: Shape) -> None:
-        self._views = views
+    def __init__(self, store: Store, shape: Shape) -> None:
         self._store = store
         self._shape = shape
         self.waiting: queue.Queue[Change | None] = queue.Queue(_MAX_TICKS)
@@ -127,7 +125,7 @@ class Subscription:
     ) -> Subscription:
         """`time`: the past that it begins at, at most what is settled.  Raises if that is forgotten, or what `check`
         does while it waits."""
-        sink = QueueSink(engine.views, engine.store, shape)
+        sink = QueueSink(engine.store, shape)
         id = f"q{next(Subscription._numbers)}"
         held = ExitStack()
         over = tuple(sorted(scans(plan)))
