@@ -114,6 +114,43 @@ def test_what_is_asked_again_runs_no_job(engine: Engine) -> None:
     assert found.to_pylist() == [{"groups": TOO_MANY_TO_PLAN, "least": 10, "most": 10, "n": 4}]
 
 
+RULES = {
+    "latest": "SELECT DISTINCT ON (k) k, v FROM t ORDER BY k, v DESC",
+    "first two": "SELECT k, v FROM t ORDER BY v DESC, k LIMIT 2",
+    "first two of each": "SELECT a.k, b.v FROM (SELECT DISTINCT k FROM u) a,"
+    " LATERAL (SELECT v FROM t WHERE t.k = a.k ORDER BY v LIMIT 2) b",
+    "most": "SELECT k, min(v) AS least, max(v) AS most FROM t GROUP BY k",
+    "list": "SELECT k, array_agg(v ORDER BY v) AS l, string_agg(v::text, ',' ORDER BY v) AS s FROM t GROUP BY k",
+    "distinct": "SELECT k, count(DISTINCT v) AS n FROM t GROUP BY k",
+    "left join": "SELECT t.k, t.v, u.v AS w FROM t LEFT JOIN u ON t.k = u.k",
+    "full join": "SELECT t.k, u.k AS l, u.v FROM t FULL JOIN u ON t.k = u.k AND t.v < u.v",
+    "exists": "SELECT k, v FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)",
+    "not exists": "SELECT k, v FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = t.k)",
+    "rank": "SELECT k, v, rank() OVER (PARTITION BY k ORDER BY v) AS r FROM t",
+    "except": "SELECT k, v FROM t EXCEPT ALL SELECT k, v FROM u",
+    "intersect": "SELECT k, v FROM t INTERSECT SELECT k, v FROM u",
+}
+
+
+@pytest.mark.parametrize("view", RULES.values(), ids=RULES)
+def test_no_rule_runs_a_job_for_a_tick_like_those_before_it(engine: Engine, view: str) -> None:
+    engine.sql(f"CREATE MATERIALIZED VIEW m AS {view}")
+
+    def turn(n: int) -> None:
+        change(engine, "t", *((k, k + n, 1) for k in range(20)), *((k, k + n - 1, -1) for k in range(20 if n else 0)))
+        change(engine, "u", *((k, k + n, 1) for k in range(0, 20, 2)), (n, n + 1, 1))
+
+    for n in range(4):
+        turn(n)
+    with jobs(engine) as run:
+        for n in range(4, 7):
+            turn(n)
+    assert (run.spark, run.counted) == (0, 0)
+    found = engine.sql("SELECT * FROM m")
+    expected = engine.sql(view)
+    assert sorted(map(str, found.to_pylist())) == sorted(map(str, expected.to_pylist()))
+
+
 def test_a_tick_that_changes_nothing_relevant_runs_no_job(engine: Engine) -> None:
     engine.sql("CREATE MATERIALIZED VIEW m AS SELECT k, sum(v) AS s FROM t GROUP BY k")
     engine.sql("CREATE MATERIALIZED VIEW j AS SELECT x.k FROM t AS x JOIN t AS y ON x.k = y.v")

@@ -1,8 +1,9 @@
 """Plans that are kept.
 
 A steady stream asks the same of other rows, tick after tick, and most of what a small tick cost was Spark parsing,
-analysing, optimizing and planning it anew.  So of a text that makes rows of rows one by one, the code that Spark has
-generated is kept, and asked again with the rows of the Arrow tables that the text names: 2 ms instead of 50.
+analysing, optimizing and planning it anew, and then taking it to a task and back.  So a plan is kept as one task, with
+the code that Spark has generated for it, and run in the calling thread with the rows of the Arrow tables that the text
+names: some milliseconds instead of 50 to 300.
 
 A text is kept the second time it is seen, so that one with something of its tick in it never is.  What it says of
 tables is their place in it, and the types of their columns.
@@ -25,13 +26,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tailrace.ivm.planned import empty_table, java_directory, set_active, tables_in
+from tailrace.ivm.planned import empty_table, java_directory, tables_in
 from tailrace.ivm.tables import NAME, ArrowTable, arrow_schema, struct
 from tailrace.jvm.functions import instance
 
 _MOST_BYTES = 4 << 20  # more is a task's work
+_MOST_MADE = 32 << 20
 _MOST_TEXTS = 2000
-_UNION = "Union"
 _PLACE = "\0{}\0"  # of a table in a text; no text has such characters of its own
 # Which Spark replaces by what they are when it plans.
 _MOMENTS = r"\b(current_\w+|curdate|now|today|tomorrow|yesterday|localtimestamp|unix_timestamp)\b"
@@ -39,22 +40,14 @@ _OF_ITS_TIME = re.compile(_MOMENTS, re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Part:
-    """One of several whose rows are the answer: `code` (KeptPlan.java), asked of the table of that place."""
+class _Plan:
+    """`code` (KeptPlan.java), asked of the tables in the order of their places; `empty`: what it is without a row."""
 
     code: Any
-    place: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Plan:
-    """`empty`: what it is when no part has a row."""
-
-    parts: tuple[_Part, ...]
     empty: pa.Table | None = None
 
 
-_NOT_KEPT = _Plan(parts=())
+_NOT_KEPT = _Plan(code=None)
 
 
 class KeptPlans:
@@ -74,7 +67,7 @@ class KeptPlans:
             return None
         text = NAME.sub(lambda found: _PLACE.format(names.index(found[0])), text)
         plan = self._plan(text, [each.schema for each in given])
-        return self._asked(plan, given) if plan.parts else None
+        return self._asked(plan, given) if plan.code is not None else None
 
     def _plan(self, text: str, schemas: Sequence[str]) -> _Plan:
         key = sha256("\0".join([text, *schemas]).encode()).digest()
@@ -103,42 +96,32 @@ class KeptPlans:
                 frame.createOrReplaceGlobalTempView(names[-1])
                 sources.append(frame._jdf.queryExecution().analyzed().rdd().id())
                 text = text.replace(_PLACE.format(place), f"global_temp.{names[-1]}")
-            execution = self._session.sql(text)._jdf.queryExecution()
-            if not execution.analyzed().deterministic():
-                return _NOT_KEPT
-            return self._plan_of(execution.executedPlan(), sources)
+            return self._plan_of(self._session.sql(text)._jdf.queryExecution().executedPlan(), sources)
         except (PySparkException, Py4JError):  # which the text itself will tell
             return _NOT_KEPT
         finally:
             for name in names:
                 self._session.catalog.dropGlobalTempView(name)
 
-    def _plan_of(self, plan: Any, sources: Sequence[int]) -> _Plan:
-        children = plan.children() if plan.nodeName() == _UNION else None
-        plans = [plan] if children is None else [children.apply(i) for i in range(children.size())]
-        schema = plan.schema()
-        parts = []
-        for each in plans:
-            code = instance(self._session, "KeptPlan")
-            source = code.keep(each, schema)
-            if source not in sources:
-                return _NOT_KEPT
-            parts.append(_Part(code=code, place=sources.index(source)))
-        return _Plan(parts=tuple(parts), empty=empty_table(self._session, schema))
+    def _plan_of(self, plan: Any, sources: list[int]) -> _Plan:
+        code = instance(self._session, "KeptPlan")
+        if not code.keep(plan, sources):
+            return _NOT_KEPT
+        return _Plan(code=code, empty=empty_table(self._session, plan.schema()))
 
-    def _asked(self, plan: _Plan, given: Sequence[ArrowTable]) -> pa.Table:
-        set_active(self._session)
+    def _asked(self, plan: _Plan, given: Sequence[ArrowTable]) -> pa.Table | None:
+        """None if there is more of it than the driver should hold."""
         with ExitStack() as files:
-            sent: dict[int, str] = {}
-            for place in {part.place for part in plan.parts}:
+            sent: list[str] = []
+            for each in given:
                 file = files.enter_context(NamedTemporaryFile(prefix="kept-", dir=self._directory))
-                table = given[place].for_spark
+                table = each.for_spark
                 with pa.ipc.new_stream(file, table.schema) as stream:
                     stream.write_table(table)
                 file.flush()
-                sent[place] = file.name
+                sent.append(file.name)
             answer = files.enter_context(NamedTemporaryFile(prefix="kept-", dir=self._directory))
-            for part in plan.parts:
-                part.code.run(sent[part.place], answer.name)
+            if not plan.code.run(sent, answer.name, _MOST_MADE):
+                return None
             tables = list(tables_in(answer.read()))
         return pa.concat_tables(tables) if tables else plan.empty

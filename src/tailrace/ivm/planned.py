@@ -36,7 +36,7 @@ def planned(rows: DataFrame) -> pa.Table | None:
     if parts is None:
         return None
     java, schema = _java(rows.sparkSession._jvm), plan.schema()
-    set_active(rows.sparkSession)
+    java.sessions.setActiveSession(rows.sparkSession._jsparkSession)  # whose settings some expressions look up
     with NamedTemporaryFile(prefix="planned-", dir=java.directory) as file:
         with closing(java.data_stream(java.file_stream(file.name))) as out:
             for iterator in (each for part in parts for each in _iterators(java, part)):
@@ -124,11 +124,6 @@ def empty_table(session: SparkSession, schema: Any) -> pa.Table:
 def java_directory(session: SparkSession) -> str:
     """Where Java's files are, which go with it."""
     return _java(session._jvm).directory
-
-
-def set_active(session: SparkSession) -> None:
-    """Whose settings some expressions look up."""
-    _java(session._jvm).sessions.setActiveSession(session._jsparkSession)
 
 
 def tables_in(written: bytes) -> Iterator[pa.Table]:

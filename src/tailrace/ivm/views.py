@@ -42,8 +42,15 @@ _SMALL = {
     "spark.sql.defaultSizeInBytes": "1MB",
 }
 
-# What is kept must hold for any rows: none are part of the plan, and Spark does not know how many there are.
-_TEMPLATE = {**_SMALL, "spark.sql.execution.arrow.localRelationThreshold": "0"}
+# What is kept must hold for any rows: none are part of the plan, and Spark does not know how many there are.  It will
+# be one task: nothing is worth sending ahead, sharing between tasks, or thinning out before it is sent.
+_TEMPLATE = {
+    **_SMALL,
+    "spark.sql.execution.arrow.localRelationThreshold": "0",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.exchange.reuse": "false",
+    "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
+}
 
 # Spark measures a batch for Python after every row, by which two thirds of the time on the way there are spent, unless
 # batches have no limit in bytes.  Then they must have few rows: of a megabyte each they still fit Arrow's 2 GB.

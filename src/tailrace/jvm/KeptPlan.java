@@ -2,123 +2,179 @@ import java.io.DataOutputStream;
 import java.io.FileOutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import org.apache.spark.PartitionEvaluatorFactory;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import org.apache.spark.Partition;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
-import org.apache.spark.api.python.PythonRDD$;
+import org.apache.spark.TaskContextImpl;
 import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
-import org.apache.spark.sql.execution.FilterEvaluatorFactory;
-import org.apache.spark.sql.execution.FilterExec;
-import org.apache.spark.sql.execution.GenerateExec;
-import org.apache.spark.sql.execution.InputAdapter;
-import org.apache.spark.sql.execution.ProjectEvaluatorFactory;
-import org.apache.spark.sql.execution.ProjectExec;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.memory.TaskMemoryManager;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.rdd.ShuffledRDDPartition;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.execution.CoalesceExec;
+import org.apache.spark.sql.execution.LocalTableScanExec;
 import org.apache.spark.sql.execution.RDDScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.WholeStageCodegenEvaluatorFactory;
-import org.apache.spark.sql.execution.WholeStageCodegenExec;
+import org.apache.spark.sql.execution.UnionExec;
 import org.apache.spark.sql.execution.arrow.ArrowConverters;
 import org.apache.spark.sql.execution.arrow.ArrowConverters$;
-import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.types.StructType;
 import scala.None$;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
+import scala.collection.immutable.Map$;
+import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
-import scala.util.Right;
 
 /**
- * A compiled plan that makes rows of rows one by one, to be asked again with other rows.
+ * A plan whose code is generated, to be asked again with other rows, by one thread and without a job.
  *
- * One thread at a time: what Spark's generated code refers to is made for one task.
+ * It is made to be one task: what would be sent from tasks to tasks is read where it is.  One thread at a time: what
+ * Spark's generated code refers to is made for one task.
  */
 public final class KeptPlan {
-    private static final String ONE_ROW = "explode(array(tailrace_json_fields("; // of one
     private static final String TIME_ZONE = "UTC"; // as spark.py says
+    private static final String PATH = "tailrace.rows."; // of the table of a place: a property of the task
+    private static final long BATCH_ROWS = 10000L;
+    private static final Set STEPS = new HashSet(Arrays.asList(new String[] {
+        "WholeStageCodegenExec", "InputAdapter", "ProjectExec", "FilterExec", "GenerateExec", "ExpandExec", "UnionExec",
+        "SortExec", "WindowExec", "HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec",
+        "SortMergeJoinExec", "ShuffledHashJoinExec", "ShuffleExchangeExec", "CoalesceExec",
+        "TakeOrderedAndProjectExec", "GlobalLimitExec", "LocalLimitExec", "CollectLimitExec",
+    }));
 
-    private final ArrayList steps = new ArrayList(); // PartitionEvaluatorFactory, the last one first
-    private StructType taken;
+    private final Properties settings = new Properties(); // which a task has with it
+    private RDD rows; // of one partition
     private StructType made;
 
-    /** The id of the RDD whose rows the plan reads; -1 if it does anything but make rows of rows, one by one. */
-    public int keep(SparkPlan plan, StructType schema) {
-        SparkPlan step = plan;
-        while (!(step instanceof RDDScanExec)) {
-            if (step instanceof WholeStageCodegenExec) {
-                steps.add(compiled((WholeStageCodegenExec) step));
-                step = input(((WholeStageCodegenExec) step).child());
-            } else {
-                if (step instanceof ProjectExec) {
-                    ProjectExec project = (ProjectExec) step;
-                    steps.add(new ProjectEvaluatorFactory((Seq) project.projectList(), project.child().output()));
-                } else if (step instanceof FilterExec) {
-                    FilterExec filter = (FilterExec) step;
-                    SQLMetric passed = filter.longMetric("numOutputRows");
-                    steps.add(new FilterEvaluatorFactory(filter.condition(), filter.child().output(), passed));
-                }
-                step = step instanceof GenerateExec ? null : before(step);
-            }
-            if (step == null) return -1;
+    /** Whether the plan is kept: whether it needs nothing but the RDDs of these ids, each at its place in the list. */
+    public boolean keep(SparkPlan plan, List sources) {
+        SparkPlan task = oneTask(plan, sources);
+        if (task == null) return false;
+        Iterator all = plan.session().sessionState().conf().getAllConfs().iterator();
+        while (all.hasNext()) {
+            Tuple2 setting = (Tuple2) all.next();
+            settings.setProperty((String) setting._1(), (String) setting._2());
         }
-        taken = step.schema();
-        made = schema;
-        return ((RDDScanExec) step).rdd().id();
+        rows = task.execute();
+        made = plan.schema();
+        return rows.getNumPartitions() == 1;
     }
 
-    private static WholeStageCodegenEvaluatorFactory compiled(WholeStageCodegenExec stage) {
-        Tuple2 code = stage.doCodeGen();
-        Object[] references = (Object[]) ((CodegenContext) code._1()).references().toArray(ClassTag$.MODULE$.AnyRef());
-        return new WholeStageCodegenEvaluatorFactory(new Right(code._2()), stage.longMetric("pipelineTime"), references);
-    }
-
-    /** What a compiled stage reads, or null. */
-    private static SparkPlan input(SparkPlan last) {
-        SparkPlan step = last;
-        while (step != null && !(step instanceof RDDScanExec)) {
-            if (step instanceof InputAdapter) return ((InputAdapter) step).child();
-            step = before(step);
-        }
-        return step;
-    }
-
-    /** Where a step has its rows from, or null if it does more than make each of one. */
-    private static SparkPlan before(SparkPlan step) {
+    /** The plan as one task, or null if it is not known how. */
+    private static SparkPlan oneTask(SparkPlan step, List sources) {
         if (!step.subqueries().isEmpty()) return null; // each would be a job, before the first row
-        if (step instanceof ProjectExec) return ((ProjectExec) step).child();
-        if (step instanceof FilterExec) return ((FilterExec) step).child();
-        if (step instanceof GenerateExec && isOfOne((GenerateExec) step)) return ((GenerateExec) step).child();
-        return null;
+        for (int i = 0; i < step.expressions().size(); i++) {
+            if (varies((Expression) step.expressions().apply(i))) return null;
+        }
+        if (step instanceof LocalTableScanExec) return step;
+        if (step instanceof RDDScanExec) {
+            RDDScanExec scan = (RDDScanExec) step;
+            int place = sources.indexOf(Integer.valueOf(scan.rdd().id()));
+            if (place < 0) return null;
+            RDD table = new Table(scan.rdd().sparkContext(), PATH + place, scan.schema());
+            return new RDDScanExec(scan.output(), table, scan.name(), scan.outputPartitioning(), scan.outputOrdering(), scan.stream());
+        }
+        if (!STEPS.contains(step.getClass().getSimpleName())) return null;
+        List children = new ArrayList();
+        for (int i = 0; i < step.children().size(); i++) {
+            SparkPlan child = oneTask((SparkPlan) step.children().apply(i), sources);
+            if (child == null) return null;
+            children.add(child);
+        }
+        if (step instanceof ShuffleExchangeExec) return new CoalesceExec(1, (SparkPlan) children.get(0));
+        SparkPlan made = (SparkPlan) step.withNewChildren((Seq) PythonUtils.toSeq(children));
+        return step instanceof UnionExec ? new CoalesceExec(1, made) : made;
     }
 
-    private static boolean isOfOne(GenerateExec step) {
-        return step.generator().toString().startsWith(ONE_ROW);
+    /** Whether it may be something else each time; not so an aggregate that depends on the order of its rows. */
+    private static boolean varies(Expression expression) {
+        if (expression.deterministic()) return false;
+        boolean does = !(expression instanceof AggregateFunction);
+        for (int i = 0; i < expression.children().size(); i++) {
+            Expression child = (Expression) expression.children().apply(i);
+            if (varies(child)) return true;
+            does = does && child.deterministic();
+        }
+        return does;
     }
 
-    /** What the plan makes of the rows in the Arrow stream `from`, behind what is in the file `to` already. */
-    public synchronized void run(String from, String to) throws Exception {
-        TaskContext context = TaskContext$.MODULE$.empty();
+    /**
+     * Writes what the plan makes of the tables in the Arrow streams `from` into the file `to`; false, and only part of
+     * it, if that is more than `most` bytes.
+     */
+    public synchronized boolean run(List from, String to, long most) throws Exception {
+        Properties properties = (Properties) settings.clone();
+        for (int i = 0; i < from.size(); i++) properties.setProperty(PATH + i, (String) from.get(i));
+        SparkEnv env = SparkEnv.get();
+        long task = -System.nanoTime() - 1; // no other has it
+        TaskMemoryManager memory = new TaskMemoryManager(env.memoryManager(), task);
+        TaskContextImpl context = new TaskContextImpl(
+            0, 0, 0, task, 0, 1, memory, properties, env.metricsSystem(), new TaskMetrics(), 1, Map$.MODULE$.empty());
+        TaskContext before = TaskContext.get();
+        TaskContext$.MODULE$.setTaskContext(context);
         try {
-            Iterator given = PythonUtils.toSeq(Arrays.asList(ArrowConverters$.MODULE$.readArrowStreamFromFile(from))).iterator();
-            Iterator rows = ArrowConverters$.MODULE$.fromBatchIterator(given, taken, TIME_ZONE, false, false, context);
-            for (int i = steps.size() - 1; i >= 0; i--) {
-                Seq all = (Seq) PythonUtils.toSeq(Collections.singletonList(rows));
-                rows = ((PartitionEvaluatorFactory) steps.get(i)).createEvaluator().eval(0, all);
-            }
-            ArrowConverters.ArrowBatchWithSchemaIterator packets =
-                ArrowConverters$.MODULE$.toBatchWithSchemaIterator(rows, made, 0L, 0L, TIME_ZONE, false, false);
-            DataOutputStream out = new DataOutputStream(new FileOutputStream(to, true));
-            try {
-                PythonRDD$.MODULE$.writeIteratorToStream(packets, out);
-            } finally {
-                packets.close(); // gives Arrow's memory back, also after a row that cannot be computed
-                out.close();
-            }
+            return write(rows.iterator(rows.partitions()[0], context), to, most);
         } finally {
-            context.markTaskCompleted((Option) None$.MODULE$);
+            try {
+                context.markTaskCompleted((Option) None$.MODULE$);
+            } finally {
+                memory.cleanUpAllAllocatedMemory();
+                TaskContext$.MODULE$.setTaskContext(before);
+            }
+        }
+    }
+
+    private boolean write(Iterator found, String to, long most) throws Exception {
+        ArrowConverters.ArrowBatchWithSchemaIterator packets =
+            ArrowConverters$.MODULE$.toBatchWithSchemaIterator(found, made, BATCH_ROWS, 0L, TIME_ZONE, false, false);
+        DataOutputStream out = new DataOutputStream(new FileOutputStream(to));
+        try {
+            while (packets.hasNext()) {
+                byte[] packet = (byte[]) packets.next();
+                if (out.size() + (long) packet.length > most) return false;
+                out.writeInt(packet.length);
+                out.write(packet);
+            }
+            return true;
+        } finally {
+            packets.close(); // gives Arrow's memory back, also after a row that cannot be computed
+            out.close();
+        }
+    }
+
+    /** The rows of the Arrow stream whose path is a property of the task that asks for them. */
+    public static final class Table extends RDD {
+        private final String property;
+        private final StructType schema;
+
+        public Table(SparkContext context, String property, StructType schema) {
+            super(context, (Seq) Nil$.MODULE$, (ClassTag) ClassTag$.MODULE$.apply(InternalRow.class));
+            this.property = property;
+            this.schema = schema;
+        }
+
+        public Partition[] getPartitions() {
+            return new Partition[] {new ShuffledRDDPartition(0)};
+        }
+
+        public Iterator compute(Partition partition, TaskContext context) {
+            String path = context.getLocalProperty(property);
+            Iterator given = PythonUtils.toSeq(Arrays.asList(ArrowConverters$.MODULE$.readArrowStreamFromFile(path))).iterator();
+            return ArrowConverters$.MODULE$.fromBatchIterator(given, schema, TIME_ZONE, false, false, context);
         }
     }
 }
