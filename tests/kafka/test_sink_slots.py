@@ -14,7 +14,7 @@ from tailrace.errors import Fenced, InternalError, SqlError, Unavailable
 from tailrace.kafka.admin import TopicLayout, Topics
 from tailrace.sinks.contract import Progress
 from tailrace.sinks.kafka import KafkaSink
-from tailrace.sinks.kafka_definition import Limits
+from tailrace.sinks.kafka_definition import AT_LEAST_ONCE, EXACTLY_ONCE, Limits
 from tailrace.sinks.kafka_slots import SlotTask, _Slot
 from tailrace.sinks.kafka_writer import TransactionalWriter
 from tailrace.types.core import Tick
@@ -297,8 +297,9 @@ def test_an_atomic_tick_that_fails_tells_nothing(broker, spark):
     assert keys_told(definition) == EVERY_KEY_ONCE
 
 
-def test_a_key_that_is_told_twice_in_a_tick_is_noticed_also_in_slots(broker, spark):
-    definition = definition_of(broker, watches_key=True)
+@pytest.mark.parametrize("guarantee", [EXACTLY_ONCE, AT_LEAST_ONCE])
+def test_a_key_that_is_told_twice_in_a_tick_is_noticed_also_in_slots(broker, spark, guarantee):
+    definition = definition_of(broker, watches_key=True, guarantee=guarantee)
     sink = started(definition, spark)
     assert sink.write(Tick(10), numbers(ROWS, large=True)).broken_key is None
     twice = zset((1, "a", 1), (1, "b", 1), (2, "c", 1), (3, "v3", -1), large=True)

@@ -41,7 +41,6 @@ from tailrace.sinks.kafka_writer import (
     TransactionalWriter,
     Writer,
 )
-from tailrace.sinks.key_watch import KeyWatch
 from tailrace.testing.crash import crash_point, is_armed
 from tailrace.types.core import Tick
 
@@ -208,15 +207,12 @@ class KafkaSink:
         """In one transaction of the driver's writer."""
         writer.begin()
         sent: list[Written] = []
-        watch = KeyWatch()
         for batch in _halved(batches):
             if sent:
                 _perhaps_crash(writer)
             sent.append(writer.send(batch, tick, self._partitions))
-            if self._sink.watches_key:
-                watch.see(batch)
         self._settle(writer, tick)
-        return replace(total(sent), broken_key=watch.broken_key())
+        return replace(total(sent), broken_key=writer.broken_key())
 
     def _write_slots(self, writer: Writer, tick: Tick, delta: ZSet) -> Written:
         """Slot by slot; a plan of which some slots are held is carried out as it is."""

@@ -24,9 +24,10 @@ from tailrace.kafka.client import librdkafka_properties, redacted
 from tailrace.kafka.client_log import CLIENT_LOG
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, reason, translate
-from tailrace.kafka.partition import murmur2, seahash
+from tailrace.kafka.partition import Hashes, murmur2, seahash
 from tailrace.kafka.partitioner import partitions_of
 from tailrace.sinks.contract import Written
+from tailrace.sinks.key_watch import KeyWatch
 
 Settings: TypeAlias = Mapping[str, str | int | float | bool]
 Headers: TypeAlias = list[tuple[str, str | bytes | None]]
@@ -131,7 +132,9 @@ class Sender:
         self._transactional_id = settings.get("transactional.id")
         self._turns = count()
         self._counts: dict[str, int] = {}  # partitions of the topics that rows have named
+        self._hashed: tuple[pa.RecordBatch, Hashes] | None = None  # the last messages, and of their keys
         self.notes = Notes()
+        self.watch = KeyWatch()
         own: Settings = {"client.id": outlet.client_id, "compression.type": outlet.compression, **settings}
         callbacks = {"error_cb": self.notes.on_error, "on_delivery": self.notes.on_delivery}
         properties = librdkafka_properties(outlet.connection) | _SETTINGS | own
@@ -141,10 +144,12 @@ class Sender:
         """Returns when a broker has answered, or does not: then whoever needs one says why.
 
         To be called before a transactional id is opened: while no broker is connected, the client looks for the id's
-        coordinator only every half second, and one time in six it had to wait for that.
+        coordinator only every half second.  The first answer may be of a broker it was told of, which it then leaves
+        for the same one by the name that the cluster has for it: so it is asked twice.
         """
         with suppress(KafkaException):
-            self.producer.list_topics(self._outlet.topic, _CONNECT_SECONDS)
+            for _ in range(2):
+                self.producer.list_topics(self._outlet.topic, _CONNECT_SECONDS)
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
         """Queues messages: columns `key`, `value`, `copies`, and perhaps `p`, `h`, `t`, `o` (see Envelope.extras)."""
@@ -168,6 +173,8 @@ class Sender:
         keys, values, copies = (messages.column(name) for name in ("key", "value", "copies"))
         extras = set(messages.schema.names)
         numbers = self._partitions(messages, partitions)
+        if self._outlet.watches_key:
+            self.watch.see(keys, self._key_hashes(messages), copies)
         headers: Iterable[Headers] = repeat([(TICK_HEADER, str(tick).encode())] if self._outlet.tells_tick else [])
         if "h" in extras:
             headers = [[*ours, *_unpacked(h)] for ours, h in zip(headers, messages["h"].to_pylist(), strict=False)]
@@ -284,11 +291,16 @@ class Sender:
         elif ":" in self._outlet.partitioner:
             return partitions_of(self._outlet.partitioner, messages["key"], messages["value"], partitions)
         elif self._outlet.keyed and self._outlet.partitioner == SEAHASH:
-            hashes = seahash(messages["key"], self._outlet.key_framing)
+            hashes = self._key_hashes(messages)
         else:
             return repeat(0)
         numbers: list[int] = (hashes % np.uint64(partitions)).tolist()
         return numbers
+
+    def _key_hashes(self, messages: pa.RecordBatch) -> Hashes:
+        if self._hashed is None or self._hashed[0] is not messages:
+            self._hashed = messages, seahash(messages["key"], self._outlet.key_framing)
+        return self._hashed[1]
 
     def _produce_patiently(
         self, topic: str, key: bytes | None, value: bytes | None, partition: int, headers: Headers, timestamp: int

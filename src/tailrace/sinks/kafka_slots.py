@@ -27,7 +27,6 @@ from tailrace.sinks.kafka_outlet import Outlet
 from tailrace.sinks.kafka_progress import ProgressTopic
 from tailrace.sinks.kafka_records import Plan
 from tailrace.sinks.kafka_writer import PlainWriter, TransactionalWriter
-from tailrace.sinks.key_watch import KeyWatch
 from tailrace.testing.crash import crash_point
 
 OUTCOME = "messages bigint, bytes bigint, broken_key string, failure binary"
@@ -92,7 +91,6 @@ class _Slot:
     _opening: Future[TransactionalWriter | None] = field(init=False)
     _kept: list[pa.RecordBatch] = field(init=False, default_factory=list)
     _is_committed: bool = field(init=False, default=False)
-    _watch: KeyWatch = field(init=False, default_factory=KeyWatch)
 
     def __post_init__(self) -> None:
         beside = ThreadPoolExecutor(1)
@@ -126,8 +124,6 @@ class _Slot:
         for messages in kept:
             sent = writer.send(messages, self.task.plan.tick, self.task.plan.partitions)
             self.written = total([self.written, sent])
-            if self.task.outlet.watches_key:
-                self._watch.see(messages)
 
     def commit(self) -> None:
         self._send_kept()
@@ -141,7 +137,7 @@ class _Slot:
             when_sent=lambda: crash_point("kafka.slot_sent_not_committed", task.engine),
         )
         self._is_committed = True
-        self.written = replace(self.written, broken_key=self._watch.broken_key())
+        self.written = replace(self.written, broken_key=writer.broken_key())
         crash_point("kafka.slot_committed", task.engine)
 
     def abort(self) -> None:
@@ -167,7 +163,7 @@ class PlainTask:
         writer = PlainWriter(self.outlet)
         sent = [writer.send(batch, self.tick, self.partitions) for batch in batches]
         writer.flush()
-        return sent
+        return [replace(total(sent), broken_key=writer.broken_key())]
 
 
 def summed(outcomes: pa.Table) -> Written:

@@ -22,6 +22,7 @@ from tailrace.errors import Unavailable
 from tailrace.kafka.failures import reason
 from tailrace.sinks.contract import Written
 from tailrace.sinks.kafka_outlet import Outlet, Sender, Settings
+from tailrace.sinks.key_watch import KeyWatch
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,9 @@ class Writer(Protocol):
     def commit(self, topic: str, *records: Record, when_sent: Callable[[], None] = _nothing) -> None:
         """Makes it durable, with records to `topic`.  `when_sent` is called when the broker has it all."""
 
+    def broken_key(self) -> str | None:
+        """One that was sent more than once since `begin`, if somebody is to know."""
+
     def abort(self) -> None:
         """Gives up what is open, so that readers need not wait for its time-out.  Never fails."""
 
@@ -79,6 +83,7 @@ class TransactionalWriter:
     def begin(self) -> None:
         self._sender.producer.poll(0)
         self._sender.notes.trouble = None  # a connection lost while nothing was open casts no doubt
+        self._sender.watch = KeyWatch()
         with self._sender.guarded("beginning to write to"):
             self._sender.producer.begin_transaction()
 
@@ -100,6 +105,9 @@ class TransactionalWriter:
         with self._sender.guarded("committing to"):
             self._sender.producer.commit_transaction(_COMMIT_SECONDS)
         self._check_quick_and_clean(time.monotonic() - began)
+
+    def broken_key(self) -> str | None:
+        return self._sender.watch.broken_key()
 
     def _check_quick_and_clean(self, seconds: float) -> None:
         trouble = self._sender.notes.trouble
@@ -125,6 +133,7 @@ class PlainWriter:
 
     def begin(self) -> None:
         """Nothing is open."""
+        self._sender.watch = KeyWatch()
 
     def send(self, messages: pa.RecordBatch, tick: int, partitions: int) -> Written:
         return self._sender.send(messages, tick, partitions)
@@ -141,6 +150,9 @@ class PlainWriter:
         for key, value in records:
             self._sender.record(topic, key, value)
         self.flush()
+
+    def broken_key(self) -> str | None:
+        return self._sender.watch.broken_key()
 
     def abort(self) -> None:
         self._sender.producer.purge()
