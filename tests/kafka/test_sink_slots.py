@@ -10,8 +10,9 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from kafka.sink_of import changes, definition_of, numbers, records, told, upserts, zset
-from tailrace.errors import Fenced, InternalError, SqlError, Unavailable
+from tailrace.errors import Fenced, InternalError, SqlError, TailraceError, Unavailable
 from tailrace.kafka.admin import TopicLayout, Topics
+from tailrace.sinks.arrow_stream import stream
 from tailrace.sinks.contract import Progress
 from tailrace.sinks.kafka import KafkaSink
 from tailrace.sinks.kafka_definition import AT_LEAST_ONCE, EXACTLY_ONCE, Limits
@@ -316,10 +317,35 @@ def test_a_change_that_would_not_nearly_fill_a_slot_is_one_transaction_of_the_dr
 
 
 def test_a_change_of_few_rows_and_many_bytes_is_written_in_slots(definition, spark, monkeypatch):
+    monkeypatch.setattr("tailrace.sinks.kafka._MOST_STREAMED", 1000)
     monkeypatch.setattr("tailrace.sinks.kafka._MOST_GATHERED", 1000)
     some = replace(numbers(ROWS), rows=30_000)
-    assert started(definition, spark).write(Tick(10), some).slots == 2
+    sink = started(definition, spark)
+    with pytest.raises(Unavailable, match="too large for one transaction"):
+        sink.write(Tick(10), some)
+    assert sink.progress() == Progress(tick=None)
+    assert sink.write(Tick(10), some).slots == 2
     assert changes(definition) == EXPECTED
+
+
+def test_a_transaction_that_has_waited_too_long_for_spark_does_not_wait_again(definition, spark, monkeypatch):
+    """Some messages are sent while Spark makes the others; if that takes too long, it makes all of them first."""
+    some = replace(numbers(ROWS), rows=30_000)
+    sink = started(definition, spark, Limits(transaction_seconds=2.0))
+    monkeypatch.setattr("tailrace.sinks.kafka.stream", slowly)
+    with pytest.raises(TailraceError):
+        sink.write(Tick(10), some)
+    assert sink.progress() == Progress(tick=None)
+    written = sink.write(Tick(10), some)
+    assert (written.messages, written.slots) == (ROWS, 0)
+    assert changes(definition) == EXPECTED
+
+
+def slowly(frame):
+    batches = stream(frame)
+    yield next(batches)
+    time.sleep(5)  # the broker ends a transaction after two
+    yield from batches
 
 
 def test_a_tick_that_was_thought_to_be_small_is_written_in_slots_if_it_is_not(definition, spark):

@@ -1,8 +1,8 @@
 """A relation's changes to a Kafka topic, exactly once: messages and their tick become visible together.
 
 A small tick is one transaction of one long-lived writer on the driver, with the sink's progress record
-last; so is one of some more rows, whose messages Spark encodes and the driver gathers: opening slots would take
-longer.  A large one is planned first (a committed record says in how many slots), then written in Spark tasks,
+last; so is one of some more rows, whose messages Spark encodes and the driver sends as they come: opening slots would
+take longer.  A large one is planned first (a committed record says in how many slots), then written in Spark tasks,
 each slot in a transaction of its own with a record of its own, and settled by the sink's record.  After a
 crash the records say which slots are missing, and only those are written.
 
@@ -48,7 +48,9 @@ log = logging.getLogger(__name__)
 
 _LARGE_REACH_SECONDS = 2.0
 _SOME = 4  # changes of up to a slot's fourth part go to the topic by the driver,
-_MOST_GATHERED = 64 << 20  # if their messages have no more bytes
+_PARTS = 2  # for each core: the first are sent early
+_MOST_STREAMED = 256 << 20  # bytes of messages
+_MOST_GATHERED = 64 << 20
 _MUCH_TOO_LOW = 20  # times as many rows as there may be: a guess that is of no use
 
 
@@ -81,6 +83,7 @@ class KafkaSink:
         self._partitions = 0
         self._counted = 0.0
         self._underrated: Tick | None = None  # one that proved to be no small one
+        self._streamed: Tick | None = None  # if it comes again, its transaction took too long, or something else failed
 
     def progress(self) -> Progress:
         """Fences older writers, and only then reads what the topic holds.  Makes missing topics.
@@ -182,23 +185,29 @@ class KafkaSink:
             return self._write_plainly(writer, tick, delta)
         if self._sink.atomic:
             return self._write_here(writer, tick, stream(self._messages(tick, delta)))
-        gathered = self._gathered(tick, delta)
-        if gathered is None:
+        if delta.rows > self._limits.slot_rows // _SOME:
+            return self._write_slots(writer, tick, delta)
+        if self._streamed != tick:
+            self._streamed = tick
+            return self._write_here(writer, tick, self._some(tick, delta, _MOST_STREAMED))
+        try:  # no transaction waits for Spark
+            gathered = list(self._some(tick, delta, _MOST_GATHERED))
+        except Unavailable:
             return self._write_slots(writer, tick, delta)
         return self._write_here(writer, tick, gathered)
 
-    def _gathered(self, tick: Tick, delta: ZSet) -> list[pa.RecordBatch] | None:
-        """The messages of a change that would not nearly fill a slot; None if it is too large."""
-        if delta.rows > self._limits.slot_rows // _SOME:
-            return None
-        cores = self._spark.sparkContext.defaultParallelism
-        batches, size = [], 0
-        for batch in stream(self._messages(tick, delta).coalesce(cores)):  # each part costs a job
+    def _some(self, tick: Tick, delta: ZSet, most: int) -> Iterator[pa.RecordBatch]:
+        """The messages of a change that would not nearly fill a slot: the first ones while Spark encodes the others.
+
+        If they have more bytes than `most`, that is an error, after which the tick is written in slots.
+        """
+        parts = _PARTS * self._spark.sparkContext.defaultParallelism
+        size = 0
+        for batch in stream(self._messages(tick, delta).coalesce(parts)):  # each part costs a job
             size += batch.nbytes
-            if size > _MOST_GATHERED:
-                return None
-            batches.append(batch)
-        return batches
+            if size > most:
+                raise Unavailable(f'the messages of sink "{self._sink.name}" are too large for one transaction')
+            yield batch
 
     def _messages(self, tick: Tick, delta: ZSet) -> DataFrame:
         return self._spark.sql(self._told_as.at(tick).messages(delta, self._slots(delta)))
