@@ -29,7 +29,7 @@ class KeyWatch:
         several = keys.filter(pc.greater(copies, 1))
         if len(several):
             self._repeated = several[0].as_py()
-        self._keys.append(keys)
+        self._keys.append(pa.concat_arrays([keys]))  # a copy: beside the keys of a batch, its memory has the values
         self._hashes.append(hashes)
 
     def broken_key(self) -> str | None:
