@@ -271,6 +271,11 @@ class Cluster:
         waiting = waiting or any(view.is_put_off for view in self.maintained.values())
         return waiting or any(self.statuses.of(id).status == "stalled" for id in ids)
 
+    def answered(self) -> None:
+        """By a target that the loop did not wait for.  While ticks are replayed there is no loop yet: it looks itself
+        when it begins."""
+        self.wake()
+
     def failures(self) -> dict[str, int]:
         """How often each sink could not be written."""
         return {id: delivery.failures for id, delivery in list(self.deliveries.items())}

@@ -75,7 +75,8 @@ class Loop:
         self._waiting: list[Future[Any]] = []
         self._deferred: list[Command] = []
         self._look_at = 0.0
-        self._dirty = False  # objects came or went: a tick is due though no input moved
+        # Objects came or went, or a replay has left something under way: a tick is due though no input moved.
+        self._dirty = any(delivery.is_under_way for delivery in cluster.deliveries.values())
         self.compactor = Compactor(cluster.store)
         self._retry_at = float("inf")
         self._checkpoint_at = time.monotonic() + pace.checkpoint

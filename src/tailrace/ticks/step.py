@@ -176,7 +176,7 @@ class Step:
             self.cluster.statuses.note(delivery.id, "running", hint=delivery.warning)
         elif delivery.rows_under_way and self.cluster.statuses.of(delivery.id).status == "starting":
             self.cluster.statuses.note(delivery.id, "running")  # its snapshot may take many minutes
-        delivery.await_answer(self.cluster.wake)
+        delivery.await_answer(self.cluster.answered)
         self.cluster.store.work.rows += delivery.counts.messages - sent
         return False
 
@@ -242,7 +242,7 @@ class Step:
         if delivery is None:
             return
         try:
-            delivery.let_finish(self.cluster.wake)
+            delivery.let_finish(self.cluster.answered)
         except Exception as error:  # noqa: BLE001  its target is asked again when it goes on
             _log.warning("sink failed while it stands still id=%s error=%s", id, explain(error).message)
 
