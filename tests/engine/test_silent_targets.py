@@ -69,6 +69,7 @@ def wait_for(holds: Callable[[], bool]) -> None:
 
 def test_a_broker_that_says_nothing_holds_up_its_own_sink_alone(engine, sinks, broker, other_broker):
     far = engine.cluster.deliveries[engine.catalog.resolve(("far_out",)).id]
+    wait_for(lambda: far.owes_nothing(engine.cluster.done))  # or the errand below may be an earlier one, and end
     os.kill(other_broker.pid, signal.SIGSTOP)
     try:
         insert(engine, 1)
