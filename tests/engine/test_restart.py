@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tailrace.engine.engine import Engine
-from tailrace.errors import ObjectInUse, SqlError, UnknownObject
+from tailrace.errors import ObjectInUse, SqlError, Unavailable, UnknownObject
+from tailrace.sinks.kafka import KafkaSink
+from tailrace.testing.broker import Broker
 
 SCRIPT = """
 CREATE SECRET password AS 'hunter2';
@@ -98,3 +103,38 @@ def test_the_history_of_statuses_goes_on(spark: SparkSession, tmp_path: Path) ->
         assert after[:3] == before
         assert after[3] == ("starting", None)
         assert after[-1] == ("running", None)
+
+
+def test_what_a_restart_writes_is_told_when_it_is_done_though_no_input_comes(
+    spark: SparkSession, tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is begun while ticks are replayed, when there is no loop yet to be woken."""
+    prepared, may_answer = KafkaSink.prepared, threading.Event()
+
+    def fails(*_: Any) -> Any:
+        raise Unavailable("not now")
+
+    def answers_later(sink: KafkaSink, *change: Any) -> Any:
+        rest = prepared(sink, *change)
+        assert rest is not None
+        return lambda: rest() if may_answer.wait(60) else None
+
+    monkeypatch.setattr(KafkaSink, "prepared", fails)
+    with Engine(spark, tmp_path) as engine:
+        engine.sql(
+            "CREATE TABLE bids (item int NOT NULL, PRIMARY KEY (item));"
+            f"CREATE CONNECTION near TO KAFKA (BROKER '{broker.bootstrap}', SECURITY PROTOCOL PLAINTEXT);"
+            "CREATE SINK out FROM bids INTO KAFKA CONNECTION near (TOPIC 'after_a_restart')"
+            " KEY (item) FORMAT JSON ENVELOPE UPSERT; INSERT INTO bids VALUES (1)"
+        )
+    monkeypatch.setattr(KafkaSink, "prepared", answers_later)
+    with Engine(spark, tmp_path) as engine:
+        sink = engine.cluster.deliveries[engine.catalog.resolve(("out",)).id]
+        last = engine.log.last
+        assert sink.is_under_way
+        assert sink.frontier < last
+        may_answer.set()
+        deadline = time.monotonic() + 30
+        while sink.frontier < last:
+            assert time.monotonic() < deadline, "nobody looked"
+            time.sleep(0.05)
