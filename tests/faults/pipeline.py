@@ -147,12 +147,13 @@ class Pipeline:
         return successor
 
     def outlived(self, stopped_at: str, ticks: int, **environment: str) -> Pipeline:
-        """A successor that has written so many ticks while we stood still at a crash point; we go on again."""
+        """A successor that has told so many ticks while we stood still at a crash point; we go on again."""
         self.run_until_stopped_at(stopped_at, **environment)
         self.engine.pause()
         successor = self.successor()
         successor.start(**environment)
         successor.run_for(ticks=ticks)
+        successor.run_until_told()
         self.engine.resume()
         return successor
 

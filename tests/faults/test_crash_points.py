@@ -12,6 +12,7 @@ TURNS = {
     "tick.before_log": 8,
     "tick.after_log": 8,
     "kafka.progress_read": 2,
+    "kafka.not_begun": 5,
     "kafka.mid_produce": 5,
     "kafka.sent_not_committed": 8,
     "kafka.committed_not_seen": 7,

@@ -39,11 +39,12 @@ def test_what_a_zombie_commits_late_is_not_told_again(pipelines: PipelineFactory
 
 
 def meet_a_zombie(zombie: Pipeline, **environment: str) -> None:
-    """The worst moment: it wakes up when its successor has just asked what the topic holds, and dies after.
+    """The worst moment: it wakes up when its successor has just asked what the topic holds; commits, if it can; dies.
 
     It is stopped with a tick in its log of which nothing is sent, so that no open transaction warns anybody.
     """
-    zombie.run_until_stopped_at("tick.after_log:3", TAILRACE_CRASH="tick.before_log:4")
+    end = "kafka.committed_not_seen:3,kafka.progress_read:2"  # the second, if its commit was refused
+    zombie.run_until_stopped_at("kafka.not_begun:3", TAILRACE_CRASH=end)
     with zombie.successor() as successor:
         successor.engine.start(TAILRACE_PAUSE="kafka.progress_read", **environment)
         successor.engine.wait_until_paused()
@@ -51,4 +52,4 @@ def meet_a_zombie(zombie: Pipeline, **environment: str) -> None:
         zombie.engine.wait_until_dead()
         successor.engine.resume()
         successor.run_until_caught_up()
-        successor.check()
+        successor.check(fused=True)

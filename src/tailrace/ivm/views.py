@@ -9,6 +9,7 @@ for tasks that write whole columns to files, `large` for everything else.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tailrace.ivm.kept import KeptPlans
 from tailrace.ivm.planned import planned
 from tailrace.ivm.tables import NAME, ArrowTable, new_name, struct
+from tailrace.ivm.work import Work
 from tailrace.spark import configure
 from tailrace.types.core import Schema
 from tailrace.types.spark import ddl
@@ -83,14 +85,25 @@ class Planner(SparkSession):
         return self._views.kept(text)
 
 
-def few(session: SparkSession, text: str) -> pa.Table:
-    """Rows that are thought to be few, on the driver; or TooMuch.  Runs a Spark job, unless they are there already."""
+def few(session: SparkSession, text: str, work: Work | None = None) -> pa.Table:
+    """Rows that are thought to be few, on the driver; or TooMuch.
+
+    Runs no Spark job if their plan is kept, or if they are part of it; else one.
+    """
     found = session.kept(text) if isinstance(session, Planner) else None
     if found is not None:
         return found
+    started = time.monotonic()
     rows = session.sql(text)
-    here = planned(rows)
-    return collected(rows) if here is None else here
+    rows._jdf.queryExecution().executedPlan()  # planned here, once; what follows only runs it
+    if work is not None:
+        work.planning += time.monotonic() - started
+    found = planned(rows)
+    if found is not None:
+        return found
+    if work is not None:
+        work.jobs += 1
+    return collected(rows)
 
 
 def collected(rows: DataFrame) -> pa.Table:

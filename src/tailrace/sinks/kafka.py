@@ -54,6 +54,10 @@ _MOST_GATHERED = 64 << 20
 _MUCH_TOO_LOW = 20  # times as many rows as there may be: a guess that is of no use
 
 
+class _TooLarge(Unavailable):
+    """For one transaction: the tick comes again, and is then written in another way."""
+
+
 class KafkaSink:
     """Keeps the contract of sinks/contract.py.  Not for two threads at a time."""
 
@@ -137,6 +141,7 @@ class KafkaSink:
     def _certain(self, writer: Writer, tick: Tick, write: Callable[[], Written]) -> Written:
         try:
             self._recount_partitions(writer)
+            crash_point("kafka.not_begun")
             written = write()
         except BaseException:
             # Whatever it was: the next writer has a new epoch, and asks the topic first.
@@ -192,7 +197,7 @@ class KafkaSink:
             return self._write_here(writer, tick, self._some(tick, delta, _MOST_STREAMED))
         try:  # no transaction waits for Spark
             gathered = list(self._some(tick, delta, _MOST_GATHERED))
-        except Unavailable:
+        except _TooLarge:
             return self._write_slots(writer, tick, delta)
         return self._write_here(writer, tick, gathered)
 
@@ -206,7 +211,7 @@ class KafkaSink:
         for batch in stream(self._messages(tick, delta).coalesce(parts)):  # each part costs a job
             size += batch.nbytes
             if size > most:
-                raise Unavailable(f'the messages of sink "{self._sink.name}" are too large for one transaction')
+                raise _TooLarge(f'the messages of sink "{self._sink.name}" are too large for one transaction')
             yield batch
 
     def _messages(self, tick: Tick, delta: ZSet) -> DataFrame:

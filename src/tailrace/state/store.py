@@ -7,7 +7,6 @@ one Spark job and stays on the driver; a large one is written as Parquet by the 
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,7 +18,8 @@ import pyarrow.parquet as pq
 
 from tailrace.ivm.planned import planned
 from tailrace.ivm.tables import arrow_schema
-from tailrace.ivm.views import TooMuch, Views, collected
+from tailrace.ivm.views import TooMuch, Views, few
+from tailrace.ivm.work import Work
 from tailrace.state.consolidate import can_consolidate, consolidate
 from tailrace.state.layout import Layout
 from tailrace.state.lookup import Lookups
@@ -32,15 +32,6 @@ from tailrace.types.core import BEGINNING, Tick
 SMALL_ROWS = 20_000
 """Up to here a change stays on the driver."""
 _MOST_HERE = 5  # times as much, if it is there already
-
-
-@dataclass(slots=True)
-class Work:
-    """What Spark was asked to do, counted where it is asked: a hidden job would not show here, and is a bug."""
-
-    jobs: int = 0
-    rows: int = 0
-    planning: float = 0.0  # seconds in which Spark planned what stays on the driver
 
 
 class _Apart(threading.local):
@@ -154,17 +145,7 @@ class Store:
 
     def few(self, sql: str) -> pa.Table:
         """Rows thought to be few, on the driver; or TooMuch.  Runs a Spark job, or none if planning does it."""
-        found = self.views.kept(sql)
-        if found is None:
-            started = time.monotonic()
-            rows = self.views.small.sql(sql)
-            rows._jdf.queryExecution().executedPlan()  # planned here, once; what follows only runs it
-            self.work.planning += time.monotonic() - started
-            found = planned(rows)
-            if found is None:
-                self.work.jobs += 1
-                found = collected(rows)
-        return found
+        return few(self.views.small, sql, self.work)
 
     def attempt(self, sql: str, rows: int) -> None:
         """Computes every column of every row and keeps nothing.  Raises what one of them raises.  Runs a Spark job, or

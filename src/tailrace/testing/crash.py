@@ -1,8 +1,9 @@
 """Crash points: named places where a test can have the engine killed with -9, or stopped.  Off unless armed.
 
 `TAILRACE_CRASH=name` or `name:3` in the environment kills the process at the first, or third, time it passes
-the point; `TAILRACE_PAUSE` stops it there (SIGSTOP) until somebody sends SIGCONT: so one makes a zombie.  A point
-costs one dictionary look-up when nothing is armed.
+the point; of several, separated by commas, at the one whose turn comes first.  `TAILRACE_PAUSE` stops it there
+(SIGSTOP) until somebody sends SIGCONT: so one makes a zombie.  A point costs one dictionary look-up when nothing is
+armed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ CRASH_POINTS = (
     "tick.before_log",  # nothing durable says the tick exists
     "tick.after_log",  # the tick is in the log, no effect of it anywhere
     "kafka.progress_read",  # older writers are fenced and the target was asked, nothing is written yet
+    "kafka.not_begun",  # the tick is in the log, its messages are encoded if it is small, no transaction is open
     "kafka.mid_produce",  # some messages of the tick were sent, inside an open transaction
     "kafka.sent_not_committed",  # all messages and the progress record are flushed, the transaction is open
     "kafka.committed_not_seen",  # the broker has committed; the engine has not noted it
@@ -73,5 +75,5 @@ def crash_point(name: str, pid: int | None = None) -> None:
 
 
 for _variable, _signal in _SIGNALS.items():
-    if _spec := os.environ.get(_variable):
+    for _spec in filter(None, os.environ.get(_variable, "").split(",")):
         arm(_spec, _signal)

@@ -19,8 +19,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tailrace.errors import DataError, SqlError, TailraceError
+from tailrace.ivm.work import Work
 from tailrace.plan.data_errors import explain
-from tailrace.state.store import Work
 from tailrace.ticks.deliver import MANY, Delivery
 from tailrace.ticks.inputs import LogInput, TableInput, UpsertInput
 from tailrace.ticks.lane import FIRST, Lane

@@ -34,6 +34,12 @@ def test_the_process_dies_at_its_turn() -> None:
         assert process.returncode == -signal.SIGKILL
 
 
+def test_of_several_points_the_first_whose_turn_comes_counts() -> None:
+    with passing(TAILRACE_CRASH="tick.after_log:4,tick.before_log:2") as process:
+        assert process.communicate()[0].split() == ["1", "2"]
+        assert process.returncode == -signal.SIGKILL
+
+
 def test_the_process_stops_at_its_turn_and_goes_on_when_told() -> None:
     with passing(TAILRACE_PAUSE="tick.after_log:2", TAILRACE_CRASH="tick.before_log:4") as process:
         while psutil.Process(process.pid).status() != psutil.STATUS_STOPPED:
