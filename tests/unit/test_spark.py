@@ -18,7 +18,7 @@ import pytest
 from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
 
-from tailrace.spark import SQL_SETTINGS, _collector, build_session, configure
+from tailrace.spark import SQL_SETTINGS, _collector, _compiler, build_session, configure
 
 
 def test_the_session_has_our_settings(spark: SparkSession) -> None:
@@ -69,6 +69,12 @@ def test_configure_gives_our_settings_to_another_session_only(spark: SparkSessio
 )
 def test_a_small_heap_is_not_collected_beside_the_work(memory: str, given: str, expected: str) -> None:
     assert _collector(memory, given) == expected
+
+
+def test_java_compiles_thoroughly_later_where_the_work_wants_all_of_few_cores() -> None:
+    assert "-XX:Tier4InvocationThreshold=50000" in _compiler("local[*]", cores=2)
+    assert _compiler("local[*]", cores=16) == ""
+    assert _compiler("spark://10.0.0.1:7077", cores=2) == ""
 
 
 def test_a_python_task_searches_neither_archives_nor_what_was_imported(spark: SparkSession) -> None:
