@@ -33,18 +33,25 @@ from tailrace.jvm.functions import instance
 _MOST_BYTES = 4 << 20  # more is a task's work
 _MOST_MADE = 32 << 20
 _MOST_TEXTS = 2000
+_LEFT_TO_JOBS = 100
 _PLACE = "\0{}\0"  # of a table in a text; no text has such characters of its own
 # Which Spark replaces by what they are when it plans.
 _MOMENTS = r"\b(current_\w+|curdate|now|today|tomorrow|yesterday|localtimestamp|unix_timestamp)\b"
 _OF_ITS_TIME = re.compile(_MOMENTS, re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class _Plan:
-    """`code` (KeptPlan.java), asked of the tables in the order of their places; `empty`: what it is without a row."""
+    """`code` (KeptPlan.java), asked of the tables in the order of their places; `empty`: what it is without a row.
+
+    `too_much`: so many bytes of tables have made more than the driver should hold; the next `left` times that there are
+    as many, they are left to a job without being tried.
+    """
 
     code: Any
     empty: pa.Table | None = None
+    too_much: int = 0
+    left: int = 0
 
 
 _NOT_KEPT = _Plan(code=None)
@@ -67,7 +74,16 @@ class KeptPlans:
             return None
         text = NAME.sub(lambda found: _PLACE.format(names.index(found[0])), text)
         plan = self._plan(text, [each.schema for each in given])
-        return self._asked(plan, given) if plan.code is not None else None
+        if plan.code is None:
+            return None
+        size = sum(each.table.nbytes for each in given)
+        if plan.left and size >= plan.too_much:
+            plan.left -= 1
+            return None
+        found = self._asked(plan, given)
+        if found is None:
+            plan.too_much, plan.left = size, _LEFT_TO_JOBS
+        return found
 
     def _plan(self, text: str, schemas: Sequence[str]) -> _Plan:
         key = sha256("\0".join([text, *schemas]).encode()).digest()

@@ -25,6 +25,7 @@ from tailrace.errors import Unavailable
 from tailrace.kafka.admin import learn_leaders
 from tailrace.kafka.client import Properties, librdkafka_properties
 from tailrace.kafka.client_log import CLIENT_LOG
+from tailrace.kafka.closing import close
 from tailrace.kafka.connection import KafkaConnection
 from tailrace.kafka.failures import Attempt, translate
 from tailrace.sinks.kafka_records import Held, Records
@@ -107,7 +108,7 @@ class ProgressTopic:
         except KafkaException as error:
             raise translate(error, self._attempt) from error
         finally:
-            consumer.close()
+            close(consumer)
 
     def _check(self, message: Message) -> None:
         error = message.error()

@@ -19,6 +19,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from tailrace.errors import SqlError, TailraceError, Unavailable
 from tailrace.kafka.client import librdkafka_properties
 from tailrace.kafka.client_log import CLIENT_LOG
+from tailrace.kafka.closing import close
 from tailrace.kafka.failures import Attempt, translate
 from tailrace.sources.contract import Offsets
 from tailrace.sources.kafka_definition import KafkaSourceDefinition
@@ -97,7 +98,7 @@ class Tail:
 
     def close(self) -> None:
         self._partitions = {}
-        self.consumer.close()
+        close(self.consumer)
 
     def _assign(self, since: Offsets, until: Offsets) -> None:
         starts = {p: since.get(p, 0) for p in until}

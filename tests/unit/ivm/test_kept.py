@@ -125,6 +125,13 @@ def test_more_than_the_driver_should_hold_is_left_to_a_job(views: Views, monkeyp
     monkeypatch.setattr(kept, "_MOST_MADE", 100_000)
     assert asked(views, text, same)[0] is None
 
+    monkeypatch.undo()  # it is not even tried, for some time, if it is as large
+    assert asked(views, text, same)[0] is None
+    assert asked(views, text, same.slice(0, 100))[0] is not None
+    for _ in range(100):
+        views.kept(text.format(views.add_arrow(same, DDL)))
+    assert asked(views, text, same)[0] is not None
+
 
 def test_settings_of_the_session_hold(views: Views) -> None:
     """Some expressions look them up when they run, and then in the task."""
