@@ -8,6 +8,7 @@ If an archive of the classes that Spark loads is there (class_archive.py), the J
 """
 
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -43,7 +44,11 @@ SQL_SETTINGS: Mapping[str, str] = {
 
 JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _SMALL_HEAP_GB = 8
+_LONGEST_PAUSE = "1d"
+"""A machine may stand still just when we are about to fetch rows from the JVM.  After 15 seconds, Spark's own limit, it
+gives up the connection without telling whoever waits for its end (`toArrow`), who then waits for ever."""
 _FEW_CORES = 4
+_CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # "200000 100000": two cores' time; "max 100000": all there is
 _THOROUGHLY_AFTER = {  # ten times what Java's own are
     "InvocationThreshold": 50_000,
     "MinInvocationThreshold": 6_000,
@@ -109,6 +114,7 @@ def _static_settings(master: str, driver_memory: str, app_name: str, scratch: Pa
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.codegen.cache.maxEntries": "1000",  # of plans that are kept (ivm/kept.py) beside those that are not
+        "spark.python.authenticate.socketTimeout": _LONGEST_PAUSE,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",  # a pool for each cluster, so that a slow view holds up no other
@@ -149,8 +155,11 @@ def _compiler(master: str, cores: int) -> str:
     return " ".join(f"-XX:Tier4{name}={often}" for name, often in _THOROUGHLY_AFTER.items())
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _cores(quota: Path = _CPU_QUOTA) -> int:
+    """The cores that are ours: in a container that may be fewer than the machine has, as Java sees them too."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    given = re.match(r"(\d+) (\d+)", quota.read_text()) if quota.is_file() else None
+    return min(cores, max(1, math.ceil(int(given[1]) / int(given[2])))) if given else cores
 
 
 def _start_jvm(conf: SparkConf) -> object:

@@ -18,7 +18,7 @@ import pytest
 from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
 
-from tailrace.spark import SQL_SETTINGS, _collector, _compiler, build_session, configure
+from tailrace.spark import SQL_SETTINGS, _collector, _compiler, _cores, build_session, configure
 
 
 def test_the_session_has_our_settings(spark: SparkSession) -> None:
@@ -75,6 +75,19 @@ def test_java_compiles_thoroughly_later_where_the_work_wants_all_of_few_cores() 
     assert "-XX:Tier4InvocationThreshold=50000" in _compiler("local[*]", cores=2)
     assert _compiler("local[*]", cores=16) == ""
     assert _compiler("spark://10.0.0.1:7077", cores=2) == ""
+
+
+def test_cores_are_those_a_container_may_use(tmp_path: Path) -> None:
+    quota = tmp_path / "cpu.max"
+    everything = _cores(quota)
+    quota.write_text("max 100000\n")
+    assert _cores(quota) == everything
+    quota.write_text("100000 100000\n")
+    assert _cores(quota) == 1
+    quota.write_text("50000 100000\n")
+    assert _cores(quota) == 1
+    quota.write_text("100000000 100000\n")
+    assert _cores(quota) == everything
 
 
 def test_a_python_task_searches_neither_archives_nor_what_was_imported(spark: SparkSession) -> None:
