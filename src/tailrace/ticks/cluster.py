@@ -57,7 +57,7 @@ class Cluster:
     maintained: dict[str, Maintained] = field(default_factory=dict)
     deliveries: dict[str, Delivery] = field(default_factory=dict)
     frontier: Tick = BEGINNING
-    done: Tick = BEGINNING  # the last tick that was run; readers look at this one
+    done: Tick = BEGINNING  # the last tick that was run, or that lanes are being brought to; readers look at this one
     efforts: list[Effort] = field(default_factory=list)
     costs: deque[Cost] = field(default_factory=lambda: deque(maxlen=_COSTS_KEPT))
     ticks: int = 0  # that were run since the start
@@ -204,8 +204,8 @@ class Cluster:
             step.inputs()
             self._stuck_inputs = frozenset(step.stuck)
             if self.lanes.are_apart and not together:
+                self.done = self.frontier = t  # first, so that nobody pins a tick that a lane is about to pass
                 self.lanes.run(t)
-                self.done = self.frontier = t
             else:
                 step.advance()
                 self.done = self.frontier = t

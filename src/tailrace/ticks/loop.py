@@ -69,7 +69,6 @@ class Loop:
         self.clock = Clock(max(cluster.log.last, cluster.frontier))
         self._commands: queue.Queue[Command | None] = queue.Queue()
         self._stopping = threading.Event()
-        self._moved = threading.Condition()
         self._thread = threading.Thread(target=self._forever, name="tick-loop", daemon=True)
         self._changes: dict[str, list[pa.Table]] = {}
         self._waiting: list[Future[Any]] = []
@@ -124,11 +123,6 @@ class Loop:
     def is_mine(self) -> bool:
         """Is this the loop's own thread?"""
         return threading.current_thread() is self._thread
-
-    def wait_for(self, t: Tick, timeout: float) -> bool:
-        """Until everything has been advanced to `t`."""
-        with self._moved:
-            return self._moved.wait_for(lambda: self.cluster.frontier >= t, timeout)
 
     @property
     def has_ended(self) -> bool:
@@ -258,8 +252,6 @@ class Loop:
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             future.set_result(t)
-        with self._moved:
-            self._moved.notify_all()
 
     def _positions(self) -> dict[str, Offsets]:
         """Where each source goes in the next tick; sources that do not move are left out."""
