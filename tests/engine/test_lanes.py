@@ -13,8 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailrace.engine.engine import Engine
+from tailrace.ivm.dataflow import traces
 from tailrace.server.listener import Server
 from tailrace.ticks.loop import Pace
+from tailrace.types.core import Tick
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -94,6 +96,47 @@ def test_a_slow_cluster_holds_up_no_other(engine: Engine, connection: Connection
     connection.execute("RESET statement_timeout")
     connection.execute("DROP MATERIALIZED VIEW slow CASCADE")  # nobody needs the tick any more
     assert ask(connection, "SELECT easy, hard FROM fast") == [(5, 1)]
+    clear(connection)
+
+
+def test_a_query_that_begins_during_a_tick_is_of_none_that_a_lane_has_passed(
+    engine: Engine, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(connection, 2, "heavy")
+    assert ask(connection, "SELECT * FROM slow") == []
+    slow = engine.cluster.maintained[engine.catalog.resolve(("slow",)).id]
+    lanes, run = engine.cluster.lanes, engine.cluster.lanes.run
+    can_be_read = []
+
+    def run_and_ask(t: Tick) -> None:
+        run(t)
+        lanes.join()
+        with engine.cluster.pinned(reads=[slow.id]) as pinned:
+            can_be_read.append(all(trace.knows(pinned) for trace in traces(slow.root)))
+
+    with monkeypatch.context() as asleep:
+        asleep.setattr(lanes, "run", lambda t: None)
+        asleep.setattr(lanes, "go_on", lambda: None)
+        connection.execute("INSERT INTO hard VALUES (1)")
+        asleep.setattr(lanes, "run", run_and_ask)
+        connection.execute("INSERT INTO hard VALUES (2)")
+    assert can_be_read == [True]
+    assert ask(connection, "SELECT count(*) FROM slow") == [(2,)]
+    clear(connection)
+
+
+def test_what_is_to_stand_still_says_so_though_its_lane_has_no_time_to(
+    engine: Engine, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(connection, 2, "heavy")
+    assert ask(connection, "SELECT * FROM slow") == []
+    with monkeypatch.context() as asleep:
+        asleep.setattr(engine.cluster.lanes, "run", lambda t: None)
+        asleep.setattr(engine.cluster.lanes, "go_on", lambda: None)
+        connection.execute("ALTER CLUSTER heavy SET (REPLICATION FACTOR 0)")
+        assert engine.statuses.of(engine.catalog.resolve(("slow",)).id).status == "paused"
+    connection.execute("ALTER CLUSTER heavy SET (REPLICATION FACTOR 1)")
+    assert ask(connection, "SELECT * FROM slow") == []
     clear(connection)
 
 

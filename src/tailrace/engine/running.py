@@ -63,9 +63,11 @@ class Running:
         return item
 
     def pause(self) -> None:
-        """Says to the tick loop what stands still now."""
+        """Says to the tick loop, and to whoever looks, what stands still now."""
         before, now = self._engine.cluster.paused, clusters.paused(self._engine)
         self._engine.cluster.paused = now
+        for id in sorted(now - before):  # here, as nobody waits for a lane to say so
+            self._engine.statuses.note(id, "paused")
         going_on = before - now
         waited = {each.id for id in going_on for each in self._engine.catalog.dependants(id)} - now
         for id in sorted(going_on | {id for id in waited if self._engine.statuses.of(id).status == "paused"}):
