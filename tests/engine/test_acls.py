@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
 )
 from pyspark.sql import SparkSession
 
+from engine.statuses import PATIENCE_SECONDS, await_status
 from tailrace.engine.engine import Engine
 from tailrace.testing.broker import Broker
 from tailrace.testing.topics import create_topic, read_committed, settle
@@ -30,7 +31,6 @@ PROPERTIES = {
 }
 TOPIC, ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 READ, WRITE, CREATE = AclOperation.READ, AclOperation.WRITE, AclOperation.CREATE
-PATIENCE_SECONDS = 120.0
 
 # What the documentation asks for, less the right to read by a group, which we have no use for: positions in the
 # progress topic are never committed.
@@ -104,17 +104,6 @@ def create(engine: Engine, topic: str) -> str:
     return topic
 
 
-def wait_for(engine: Engine, status: str) -> str | None:
-    """What the sink says it needs, when it has come to this status."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        now = engine.statuses.of(engine.catalog.resolve(("out",)).id)
-        if now.status == status:
-            return now.hint
-        assert time.monotonic() < deadline, now
-        time.sleep(0.02)
-
-
 def arrives(engine: Engine, broker: Broker, topic: str) -> None:
     """Another row is told, once."""
     settle(broker.bootstrap, topic)
@@ -138,19 +127,19 @@ def test_a_missing_right_is_named_and_the_sink_goes_on_when_it_is_there(
     rights.revoke(*right)
     try:
         topic = create(engine, "acl-data")
-        hint = wait_for(engine, "stalled")
+        hint = await_status(engine, "out", "stalled").hint
         assert hint is not None
         assert hint.startswith(named)
     finally:
         rights.grant(*right)
-    wait_for(engine, "running")
+    await_status(engine, "out", "running")
     arrives(engine, guarded, topic)
 
 
 def test_making_a_topic_takes_a_right_of_its_own(engine: Engine, guarded: Broker, rights: Rights) -> None:
     rights.grant(WRITE, TOPIC, "acl-new")
     create(engine, "acl-new")
-    assert wait_for(engine, "stalled") == 'Grant the ACL Create on Topic "acl-new".'
+    assert await_status(engine, "out", "stalled").hint == 'Grant the ACL Create on Topic "acl-new".'
     rights.grant(CREATE, TOPIC, "acl-new")
-    wait_for(engine, "running")
+    await_status(engine, "out", "running")
     arrives(engine, guarded, "acl-new")

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.avro_topics import messages, schema_of
+from engine.statuses import await_status
 from tailrace.engine.engine import Engine
 from tailrace.errors import KeyNotUnique, SqlError, UnknownColumn, WrongObjectType
 from tailrace.testing.broker import Broker
@@ -175,10 +176,12 @@ def test_a_sink_that_stands_still_keeps_the_statement_waiting(connected, bids, b
         f"CREATE SINK {bids}_out FROM {bids}_sum INTO KAFKA CONNECTION k"
         f" (TOPIC '{bids}', TOPIC CONFIG MAP['cleanup.policy' => 'nonsense']) KEY (item) FORMAT JSON ENVELOPE UPSERT"
     )
+    await_status(connected, f"{bids}_out", "stalled")
     session = connected.session()
     session.set_variable("statement_timeout", "500ms")
-    with pytest.raises(SqlError, match="canceling statement due to statement timeout"):
+    with pytest.raises(SqlError, match="canceling statement due to statement timeout") as refused:
         list(session.sql(f"ALTER SINK {bids}_out SET FROM {bids}_negated"))
+    assert "has not written all that it owes of its old relation.  It stands still: " in str(refused.value.detail)
     [shown] = connected.sql(f"SHOW CREATE SINK {bids}_out").to_pylist()
     assert f"{bids}_sum" in shown["create_sql"]
 

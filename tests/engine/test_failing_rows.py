@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tailrace.console.queries import status as console
 from tailrace.engine.engine import Engine
 from tailrace.errors import DataError, SqlError
 from tailrace.state import compaction
@@ -117,7 +118,10 @@ def test_only_what_reads_the_row_stops_and_it_heals(
         with pytest.raises(DataError) as caught:
             pipeline.sql(query)
         assert (caught.value.sqlstate, caught.value.message) == (sqlstate, error)
+        assert "a query that no such row breaks" in str(caught.value.hint)
         assert 'shares" stands still' in str(caught.value.detail) or 'large" stands still' in str(caught.value.detail)
+    [shown] = [sink for sink in console(pipeline.engine)["sinks"] if sink["name"] == "shares_out"]
+    assert shown["hint"] == caught.value.hint
     pipeline.sql("UPDATE t SET v = '5' WHERE k = 1; INSERT INTO t VALUES (4, '10'), (4, '20')")
     assert pipeline.sql("SELECT k, n FROM counted ORDER BY k") == [(1, 1), (2, 1), (3, 1), (4, 2)]
     until(lambda: (4, 2) in [message[:2] for message in pipeline.told("counted")], "the count that goes on")

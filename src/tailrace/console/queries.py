@@ -10,17 +10,17 @@ from tailrace.engine.engine import Engine
 
 QUERIES = {
     "sources": """
-        SELECT s.id, s.name, s.type, t.status, t.error, x.messages_received, x.offset_known, x.offset_committed,
-            x.records_indexed
+        SELECT s.id, s.name, s.type, t.status, t.error, t.details->'hints'->>0 AS hint, x.messages_received,
+            x.offset_known, x.offset_committed, x.records_indexed
         FROM mz_sources s JOIN mz_internal.mz_source_statuses t ON t.id = s.id
         LEFT JOIN mz_internal.mz_source_statistics x ON x.id = s.id ORDER BY s.name""",
     "views": """
-        SELECT v.id, v.name, t.status, t.error, f.write_frontier::bigint AS frontier
+        SELECT v.id, v.name, t.status, t.error, t.details->'hints'->>0 AS hint, f.write_frontier::bigint AS frontier
         FROM mz_materialized_views v JOIN mz_internal.mz_materialized_view_statuses t ON t.id = v.id
         LEFT JOIN mz_internal.mz_frontiers f ON f.object_id = v.id ORDER BY v.name""",
     "sinks": """
-        SELECT s.id, s.name, s.type, t.status, t.error, x.messages_staged, x.messages_committed, x.bytes_committed,
-            f.write_frontier::bigint AS frontier
+        SELECT s.id, s.name, s.type, t.status, t.error, t.details->'hints'->>0 AS hint, x.messages_staged,
+            x.messages_committed, x.bytes_committed, f.write_frontier::bigint AS frontier
         FROM mz_sinks s JOIN mz_internal.mz_sink_statuses t ON t.id = s.id
         LEFT JOIN mz_internal.mz_sink_statistics x ON x.id = s.id
         LEFT JOIN mz_internal.mz_frontiers f ON f.object_id = s.id ORDER BY s.name""",

@@ -53,8 +53,21 @@ def switch(session: EngineSession, sink: Item, relation: Name) -> None:
     deadline = session.deadline()
     lanes = engine.cluster.lanes.of([sink.id])
     while not engine.loop.do(lambda: _attempt(engine, sink, after, new), lanes=lanes):
-        session.check_in_time(deadline)
+        _check_in_time(session, sink, deadline)
         time.sleep(_LOOK_SECONDS)
+
+
+def _check_in_time(session: EngineSession, sink: Item, deadline: float) -> None:
+    """Raises if the statement is to end now; whoever has waited in vain gets to know what for."""
+    try:
+        session.check_in_time(deadline)
+    except SqlError as error:
+        status = session.engine.statuses.of(sink.id)
+        error.detail = f'Sink "{sink.name}" has not written all that it owes of its old relation.'
+        if status.status == "stalled":
+            error.detail += f"  It stands still: {status.error}"
+            error.hint = status.hint or "DROP it and CREATE it from the other relation: it then begins with a snapshot."
+        raise
 
 
 def _switched(session: EngineSession, sink: Item, relation: Name) -> CreateSink:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tailrace.ticks")
 
 _PUT_OFF_SECONDS = 1.0  # for which a new view may find a reader
+_WAY_OUT = "Mend the row where it comes from; or DROP the view and CREATE it with a query that no such row breaks."
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -249,8 +250,10 @@ class Step:
     def _stall(self, id: str, error: Exception) -> None:
         self.stuck.add(id)
         known = explain(error)
-        sqlstate = known.sqlstate if isinstance(known, DataError) else None
-        if self.cluster.statuses.note(id, "stalled", known.message, known.hint, sqlstate):
+        hint, sqlstate = known.hint, None
+        if isinstance(known, DataError):
+            hint, sqlstate = known.hint or _WAY_OUT, known.sqlstate
+        if self.cluster.statuses.note(id, "stalled", known.message, hint, sqlstate):
             _log.warning("object stalled id=%s error=%s", id, known.message, exc_info=_trace_of(known, error))
 
     def _note_cost(self, id: str, before: Work, seconds: float) -> None:
