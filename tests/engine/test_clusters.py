@@ -149,6 +149,11 @@ def test_queries_of_a_cluster_share_the_cores_with_the_ticks_and_not_their_queue
 ) -> None:
     connection.execute("CREATE CLUSTER asking SIZE '1'")
     connection.execute("CREATE TABLE asked (k int)")
+    jobs = engine.store.work.jobs
+    numbers = "generate_series(1, 500000) k"
+    connection.execute(f"CREATE MATERIALIZED VIEW counted AS SELECT k, count(*) FROM {numbers} GROUP BY k".encode())
+    assert ask(connection, "SELECT count(*) FROM counted") == [(500_000,)]
+    assert engine.store.work.jobs > jobs  # small ticks run none
     connection.execute("SET cluster = asking")
     assert ask(connection, "SELECT count(*) FROM asked") == [(0,)]
     [(id,)] = ask(connection, "SELECT id FROM mz_clusters WHERE name = 'asking'")

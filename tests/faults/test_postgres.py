@@ -74,12 +74,7 @@ def test_sinks_go_on_when_the_server_was_killed(tables: TablesFactory) -> None:
 @pytest.mark.parametrize("point", ["postgres.mid_copy:3", "postgres.sent_not_committed:3"])
 def test_a_zombie_with_an_open_transaction_cannot_commit_it(point: str, tables: TablesFactory) -> None:
     zombie = tables()
-    zombie.run_until_stopped_at(point)
-    zombie.engine.pause()
-    with zombie.successor() as successor:
-        successor.start()
-        successor.run_for(ticks=4)
-        zombie.engine.resume()
+    with zombie.outlived(point, 4) as successor:
         zombie.wait_until_refused(REFUSAL)
         successor.run_until_caught_up()
         successor.check(fused=True)

@@ -22,12 +22,7 @@ def test_a_zombie_with_an_open_transaction_cannot_commit_it(
     point: str, options: tuple[str, ...], pipelines: PipelineFactory
 ) -> None:
     zombie = pipelines(*options)
-    zombie.run_until_stopped_at(point)
-    zombie.engine.pause()  # what else it has started, too
-    with zombie.successor() as successor:
-        successor.start()
-        successor.run_for(ticks=4)
-        zombie.engine.resume()
+    with zombie.outlived(point, 4) as successor:
         zombie.wait_until_refused(REFUSAL)
         successor.run_until_caught_up()
         successor.check(fused=True)

@@ -13,6 +13,7 @@ from confluent_kafka import Producer
 REGIONS = ("africa", "asia", "europe", "north america", "oceania", "south america")
 USERS = 5_000
 PAGES = 200
+_QUIET = 2  # tries that are repeated are no news for people who watch
 
 
 class Visitors(threading.Thread):
@@ -20,7 +21,9 @@ class Visitors(threading.Thread):
 
     def __init__(self, bootstrap: str, topic: str, rate: int, seed: int = 7) -> None:
         super().__init__(name="visitors", daemon=True)
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "enable.idempotence": True})
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "linger.ms": 5, "enable.idempotence": True, "log_level": _QUIET}
+        )
         self._topic = topic
         self._rate = rate
         self._random = random.Random(seed)

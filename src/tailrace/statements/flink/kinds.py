@@ -6,7 +6,6 @@ Durations are Flink's: `5 min`, `10 s`; a number alone counts milliseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
@@ -136,9 +135,6 @@ class PartitionOffsets:
     """Offsets by partition."""
 
     by_partition: tuple[tuple[int, int], ...]
-
-    def as_mapping(self) -> Mapping[int, int]:
-        return dict(self.by_partition)
 
 
 class Offsets(FromText[PartitionOffsets]):
