@@ -3,8 +3,7 @@
 They are Java, because setting up Spark's JSON parser for a message costs more than reading the message:
 measured on messages of 110 bytes, `tailrace_is_json` takes 0.15 µs where `from_json` takes 2.5 µs.  Their
 source is beside this file; the compiler that Spark itself carries compiles it once for each Spark context,
-and `ADD JAR` takes it to the executors.  Where that is not possible, the same functions are defined in SQL,
-and only slower.
+and `ADD JAR` takes it to the executors.
 
 | function | gives |
 |---|---|
@@ -12,7 +11,7 @@ and only slower.
 | `tailrace_json_fields(binary, names)` | texts of top-level fields, an array; names (binary) are separated by NUL |
 | `tailrace_json_same(binary)` | one text for all spellings of a document |
 | `tailrace_json_string(binary)` | a text, given as its bytes, as a JSON string with its quotes |
-| `tailrace_try(expression)` | its value, or NULL if computing it fails; in SQL only its value |
+| `tailrace_try(expression)` | its value, or NULL if computing it fails |
 | `tailrace_decimal_text(binary, scale)` | the decimal whose value at that scale these bytes are, as text |
 | `tailrace_decimal_bytes(decimal, scale, size)` | the value at that scale as one integer of so many bytes, big-endian |
 | `tailrace_jsonb…` | operators of jsonb as a tree (JsonTree.java), and path expressions (JsonPath.java) |
@@ -22,8 +21,6 @@ and only slower.
 | `tailrace_float_text` | a float in its fewest digits (Floats.java) |
 | `tailrace_range_parts` | the brackets and bounds of a range's text (Ranges.java) |
 | others | texts and bytes (Texts.java) |
-
-Of the last seven groups SQL has only what a cast needs: without Java, the others are not there.
 """
 
 from __future__ import annotations
@@ -49,6 +46,8 @@ from pyspark.sql.types import (
     StringType,
     StructType,
 )
+
+from tailrace.errors import SqlError
 
 log = logging.getLogger(__name__)
 
@@ -121,72 +120,6 @@ _FUNCTIONS: dict[str, tuple[str, DataType]] = {
 _TRY = "Attempt"
 _BESIDE = "KeptPlan"  # no function; it uses what is Spark's own, and may be otherwise in another Spark
 
-# Spark's JSON functions stop reading after the first value.  So the text is put into an array before a mark
-# of our own: the mark is the second element if, and only if, the text is exactly one value.  To forge that, a
-# message would have to contain the mark.
-_MARK = "5e1c9d6fb7a24f0c8d3e"
-_STRICTLY = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')"
-_ELEMENTS = f"""from_json(concat('[', CAST(data AS STRING), ',"{_MARK}"]'), 'array<string>', {_STRICTLY})"""
-_FIELDS = "from_json(CAST(data AS STRING), 'map<string,string>')"
-_ESCAPED = (
-    r"""transform(split(CAST(data AS STRING), ''), c -> CASE WHEN c >= ' ' THEN"""
-    r""" replace(replace(c, '\\', '\\\\'), '"', '\\"') WHEN c = '' THEN ''"""
-    r""" WHEN c = '\n' THEN '\\n' WHEN c = '\r' THEN '\\r' WHEN c = '\t' THEN '\\t'"""
-    r""" WHEN c = '\b' THEN '\\b' WHEN c = '\u000c' THEN '\\f'"""
-    r""" ELSE concat('\\u00', lower(lpad(hex(ascii(c)), 2, '0'))) END)"""
-)
-_EXACT = "NOT CAST(data AS STRING) RLIKE '[0-9][0-9.]{37}|[0-9][eE][-+0-9]'"  # a variant keeps all its digits
-
-
-def _long_sum(number: str, factor: int, carry: str) -> str:
-    """number · factor + carry, where a number is an array of its bytes, the lowest first."""
-    step = f"b * {factor} + s.carry"
-    grown = f"named_struct('carry', ({step}) div 256, 'done', array_append(s.done, CAST(({step}) % 256 AS BIGINT)))"
-    start = f"named_struct('carry', CAST({carry} AS BIGINT), 'done', CAST(array() AS ARRAY<BIGINT>))"
-    return f"aggregate({number}, {start}, (s, b) -> {grown}, s -> s.done)"
-
-
-_DIGITS = (
-    "split(concat(replace(ltrim('-', value), '.', ''),"
-    " repeat('0', scale - length(split_part(value, '.', 2)))), '')"
-)
-_MAGNITUDE = f"aggregate({_DIGITS}, array_repeat(0L, size), (number, d) -> {_long_sum('number', 10, 'd')})"
-_COMPLEMENT = _long_sum(f"transform({_MAGNITUDE}, b -> 255L - b)", 1, "1")
-_SIGNED = f"CASE WHEN startswith(value, '-') THEN {_COMPLEMENT} ELSE {_MAGNITUDE} END"
-_NEGATIVE = "startswith(hex(data), '8') OR hex(data) RLIKE '^[9A-F]'"
-_BYTE = "CAST(conv(substring(hex(data), 2 * i - 1, 2), 16, 10) AS DECIMAL(38,0))"
-_UNSCALED = (
-    "aggregate(transform(sequence(1, octet_length(data)), i ->"
-    f" CASE WHEN {_NEGATIVE} THEN 255 - {_BYTE} ELSE {_BYTE} END),"
-    " CAST(0 AS DECIMAL(38,0)), (n, b) -> CAST(try_add(try_multiply(n, 256), b) AS DECIMAL(38,0)),"
-    f" n -> CASE WHEN {_NEGATIVE} THEN -1 - n ELSE n END)"
-)
-_IN_SQL = (
-    "tailrace_is_json(data BINARY) RETURNS BOOLEAN RETURN is_valid_utf8(CAST(data AS STRING))"
-    f" AND get({_ELEMENTS}, 1) <=> '{_MARK}'",
-    "tailrace_json_fields(data BINARY, names BINARY) RETURNS ARRAY<STRING> RETURN CASE WHEN"
-    f" tailrace_is_json(data) AND {_FIELDS} IS NOT NULL THEN"
-    f" transform(split(CAST(names AS STRING), char(0)), name -> try_element_at({_FIELDS}, name)) END",
-    f"""tailrace_json_string(data BINARY) RETURNS STRING RETURN concat('"', array_join({_ESCAPED}, ''), '"')""",
-    "tailrace_json_same(data BINARY) RETURNS STRING RETURN coalesce("
-    f"CASE WHEN {_EXACT} THEN to_json(try_parse_json(CAST(data AS STRING))) END, CAST(data AS STRING))",
-    *(f"tailrace_{name}(data STRING) RETURNS STRING RETURN {name}(data)" for name in ("upper", "lower")),
-    "tailrace_try(value DECIMAL(38,0)) RETURNS DECIMAL(38,0) RETURN value",
-    "tailrace_decimal_text(data BINARY, scale INT) RETURNS STRING RETURN CASE WHEN octet_length(data) = 0 THEN '0'"
-    f" ELSE concat(CAST({_UNSCALED} AS STRING), 'E-', scale) END",
-    "tailrace_decimal_bytes(value STRING, scale INT, size INT) RETURNS BINARY RETURN"
-    f" unhex(array_join(transform(reverse({_SIGNED}), b -> lpad(hex(b), 2, '0')), ''))",
-    "tailrace_float_text(data DOUBLE, real BOOLEAN) RETURNS STRING RETURN"
-    " regexp_replace(CASE WHEN real THEN CAST(CAST(data AS float) AS STRING) ELSE CAST(data AS STRING) END,"
-    " '[.]0$', '')",
-    "tailrace_jsonb(data STRING) RETURNS STRING RETURN to_json(parse_json(data))",
-    "tailrace_moment(data STRING, type STRING) RETURNS BIGINT RETURN unix_micros(CAST(data AS TIMESTAMP))",
-    "tailrace_clock(data STRING) RETURNS BIGINT RETURN"
-    " unix_micros(CAST(concat('1970-01-01 ', trim(data)) AS TIMESTAMP))",
-    "tailrace_regex_matches(data STRING, pattern STRING, flags STRING) RETURNS BOOLEAN RETURN"
-    " data RLIKE concat(CASE WHEN flags = '' THEN '' ELSE concat('(?', flags, ')') END, pattern)",
-)
-
 _lock = threading.Lock()
 _loaders: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by Spark context
 _done: weakref.WeakSet[SparkSession] = weakref.WeakSet()
@@ -198,15 +131,17 @@ def install(spark: SparkSession) -> None:
         if spark in _done:
             return
         try:
-            install_java(spark)
-        except (Py4JError, PySparkException, AttributeError) as error:
-            log.warning("java functions not installed error=%s", error)
-            install_sql(spark)
+            _install(spark)
+        except (Py4JError, PySparkException, AttributeError) as error:  # the last: a session with its JVM elsewhere
+            raise SqlError(
+                f"this Spark session cannot be given Tailrace's functions: {error}",
+                hint="Use a SparkSession of Spark 4.0 with a JVM of its own; one of Spark Connect has none.",
+                sqlstate="55000",
+            ) from error
         _done.add(spark)
 
 
-def install_java(spark: SparkSession) -> None:
-    """The functions in Java."""
+def _install(spark: SparkSession) -> None:
     context = spark.sparkContext
     if context not in _loaders:
         _loaders[context] = _compiled(spark)
@@ -226,14 +161,6 @@ def instance(spark: SparkSession, class_name: str) -> Any:
     if loader is None:
         raise Py4JError(f"{class_name} has not been compiled")
     return loader.loadClass(class_name).newInstance()
-
-
-def install_sql(spark: SparkSession) -> None:
-    """The same functions in SQL.  They round fractions to a double's digits, take the first of equal names, and tell
-    1 and 1.0 apart."""
-    for definition in _IN_SQL:
-        spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {definition.partition('(')[0]}")
-        spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {definition}")
 
 
 def _compiled(spark: SparkSession) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from datetime import UTC, date, datetime, time
-from decimal import Context, Decimal
+from decimal import Decimal
 
 import fastavro
 import pytest
@@ -13,8 +13,6 @@ import pytest
 from tailrace.formats.avro_schema import Naming, avro_names, change_schema, row_schema
 from tailrace.formats.encode_avro import AvroEncoder
 from tailrace.formats.registry import RegistryConnection, Subject
-from tailrace.jvm.functions import install_sql
-from tailrace.spark import configure
 from tailrace.types.core import (
     BIGINT,
     BOOLEAN,
@@ -168,17 +166,6 @@ def test_a_numeric_without_scale_has_33_bytes_of_39_places(spark):
     [found] = encoded(spark, (Column("n", NUMERIC, nullable=False),), "SELECT CAST(-1.5 AS decimal(38,18)) AS c0")
     assert found[0] == 33 * 2
     assert int.from_bytes(found[1:], "big", signed=True) == -15 * 10**38
-
-
-def test_the_same_bytes_without_java(spark):
-    session = configure(spark.newSession())
-    install_sql(session)
-    chance = Context(prec=38)
-    values = [chance.create_decimal(text) for text in ("0", "1", "-1", "255", "-256", "12.5", "-99999999999.123456789")]
-    rows = ", ".join(f"(CAST({value} AS decimal(38,18)))" for value in values)
-    for columns in ((Column("n", NUMERIC),), (Column("n", Numeric(18)),)):
-        text = f"SELECT * FROM VALUES {rows} AS t(c0)"
-        assert encoded(session, columns, text) == encoded(spark, columns, text)
 
 
 def test_a_change_has_both_rows_behind_the_number_of_their_branch(spark):

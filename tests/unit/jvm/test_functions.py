@@ -1,4 +1,4 @@
-"""Our functions in Java, and the same in SQL, give what they say."""
+"""Our functions in Java give what they say."""
 
 import json
 import random
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tailrace.jvm.functions import install, install_java, install_sql
-from tailrace.spark import configure
+from tailrace.errors import SqlError
+from tailrace.jvm.functions import install
 
 CASES: list[tuple[str, list[str | None] | None]] = [
     ('{"a":1,"b":"x"}', ["1", "x"]),
@@ -24,10 +24,6 @@ CASES: list[tuple[str, list[str | None] | None]] = [
     ('{"a":"","b":"\\u00e9\\n\\"\\/\\ud83d\\ude00 ☃"}', ["", 'é\n"/😀 ☃']),
     ('{"a":{ "x" : [1, "y z"] },"b":[ ]}', ['{"x":[1,"y z"]}', "[]"]),
     ('{"a":-0,"b":100000000000000000000000}', ["0", "100000000000000000000000"]),
-]
-
-# Only the Java function is exact about these.
-EXACT: list[tuple[str, list[str | None]]] = [
     ('{"a":1.10,"b":1.0}', ["1.1", "1"]),
     ('{"a":1e3,"b":-1.5E+2}', ["1000", "-150"]),
     ('{"a":12345678901234567890.123456789012,"b":1E-7}', ["12345678901234567890.123456789012", "0.0000001"]),
@@ -43,13 +39,10 @@ def fields(session: SparkSession, documents: list[str], names: str) -> list[Any]
     return [row[0] for row in rows.selectExpr(f"tailrace_json_fields(data, CAST({names} AS BINARY))").collect()]
 
 
-@pytest.mark.parametrize("installed", [install_java, install_sql])
-def test_fields_are_what_the_arrow_operator_gives(spark: SparkSession, installed: Any) -> None:
-    session = configure(spark.newSession())
-    installed(session)
-    cases = CASES + (EXACT if installed is install_java else [])
-    found = fields(session, [document for document, _ in cases], "'a\\0b'")
-    assert dict(zip((document for document, _ in cases), found, strict=True)) == dict(cases)
+def test_fields_are_what_the_arrow_operator_gives(spark: SparkSession) -> None:
+    install(spark)
+    found = fields(spark, [document for document, _ in CASES], "'a\\0b'")
+    assert dict(zip((document for document, _ in CASES), found, strict=True)) == dict(CASES)
 
 
 def test_fields_of_random_documents(spark: SparkSession) -> None:
@@ -102,11 +95,9 @@ def test_a_missing_document_has_no_fields(spark: SparkSession) -> None:
 STRINGS = ["", "plain", 'q"\\/', "\n\r\t\b\f", "\x00\x01\x1f\x7f", "é😀\u2028", '"' * 40, "a\x0bb"]
 
 
-@pytest.mark.parametrize("installed", [install_java, install_sql])
-def test_a_text_becomes_a_json_string(spark: SparkSession, installed: Any) -> None:
-    session = configure(spark.newSession())
-    installed(session)
-    rows = session.createDataFrame([(text.encode(),) for text in STRINGS] + [(None,)], "data binary")
+def test_a_text_becomes_a_json_string(spark: SparkSession) -> None:
+    install(spark)
+    rows = spark.createDataFrame([(text.encode(),) for text in STRINGS] + [(None,)], "data binary")
     found = [row[0] for row in rows.selectExpr("tailrace_json_string(data)").collect()]
     assert found == [json.dumps(text, ensure_ascii=False) for text in STRINGS] + [None]
 
@@ -119,15 +110,26 @@ SAME = [
     ('"q\\"\\u000a"', '"q\\"\\n"'),
     ("7", "7"),
     ('"é"', '"é"'),
+    ("1.0", "1"),
+    ("1.50", "1.5"),
+    ("1e2", "100"),
+    ("-0.0", "0"),
+    ("{", "{"),
+    ("1 1", "1 1"),
 ]
 
 
-@pytest.mark.parametrize("installed", [install_java, install_sql])
-def test_all_spellings_of_a_document_are_one_text(spark: SparkSession, installed: Any) -> None:
-    session = configure(spark.newSession())
-    installed(session)
-    more = [("1.0", "1"), ("1.50", "1.5"), ("1e2", "100"), ("-0.0", "0"), ("{", "{"), ("1 1", "1 1")]
-    cases = SAME + (more if installed is install_java else [])
-    rows = session.createDataFrame([(document.encode(),) for document, _ in cases], "data binary")
+def test_all_spellings_of_a_document_are_one_text(spark: SparkSession) -> None:
+    install(spark)
+    rows = spark.createDataFrame([(document.encode(),) for document, _ in SAME], "data binary")
     found = [row[0] for row in rows.selectExpr("tailrace_json_same(data)").collect()]
-    assert found == [text for _, text in cases]
+    assert found == [text for _, text in SAME]
+
+
+def test_a_session_with_its_jvm_elsewhere_is_refused() -> None:
+    class Remote:
+        """As Spark Connect's."""
+
+    with pytest.raises(SqlError, match="cannot be given Tailrace's functions") as refused:
+        install(Remote())  # type: ignore[arg-type]
+    assert "one of Spark Connect has none" in str(refused.value.hint)
