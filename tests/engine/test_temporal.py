@@ -21,7 +21,7 @@ def test_a_row_leaves_when_its_time_has_come(spark: SparkSession, tmp_path: Path
         came, went = next(changes), next(changes)
         changes.close()
         assert (came.rows["weight"].to_pylist(), went.rows["weight"].to_pylist()) == ([1], [-1])
-        [at] = went.rows["c1"].to_pylist()
+        [at] = went.rows["at"].to_pylist()
         assert came.tick < int(at.timestamp() * 1000) + 3000 <= went.tick
         assert engine.cluster.due() is None
         logged = engine.log.after(came.tick)
@@ -35,4 +35,4 @@ def test_what_was_due_while_nobody_ran_is_done_at_the_next_start(spark: SparkSes
         engine.sql("INSERT INTO events VALUES (1, now())")
     with Engine(spark, tmp_path, pace=_STILL) as engine:
         [change] = [next(engine.subscribe("old"))]
-        assert change.rows["c0"].to_pylist() == [1]
+        assert change.rows["id"].to_pylist() == [1]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,12 +31,13 @@ from tailrace.catalog.roles import Role, Roles
 from tailrace.catalog.storage import Storage
 from tailrace.engine import clusters, flink_tables, widening
 from tailrace.engine.advisory import AdvisoryLocks
+from tailrace.engine.changes import Changes
 from tailrace.engine.contents import reading, text_of
 from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
 from tailrace.engine.sessions import Sessions
 from tailrace.engine.sizes import Sizes
-from tailrace.engine.subscription import Change, Subscription
+from tailrace.engine.subscription import Subscription
 from tailrace.engine.system import registry as system
 from tailrace.engine.temporaries import Temporaries
 from tailrace.errors import SqlError
@@ -237,10 +238,10 @@ class Engine:
             rows = self.views.large.sql(text_of(self, node, t)).localCheckpoint(eager=True)
         return rows.toDF(*(column.name for column in relation.schema))
 
-    def subscribe(self, query: str) -> Iterator[Change]:
-        """The changes of a relation or query as they happen, beginning with its content.  Never ends by itself."""
-        subscription = Subscription.open(self, self.session().plan_subscription(query))
-        return subscription.changes()
+    def subscribe(self, query: str) -> Changes:
+        """The changes of a relation or query as they happen, beginning with its content.  Ends with the engine, or
+        when it is closed."""
+        return Changes(Subscription.open(self, self.session().plan_subscription(query)))
 
     def has_unbounded_inputs(self) -> bool:
         """Something outside may still bring new rows."""

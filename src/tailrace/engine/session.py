@@ -493,7 +493,7 @@ class EngineSession:
         assert result.columns is not None
         names = [column.name for column in result.columns]
         if not batches:
-            return pa.table({name: [] for name in names}) if len(set(names)) == len(names) else pa.table({})
+            return pa.table([pa.nulls(0) for _ in names], names=names)
         return pa.Table.from_batches(batches).rename_columns(names)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.engine.contents import not_readable, wait_until_at, wait_until_filled
-from tailrace.errors import SqlError
+from tailrace.errors import SqlError, Unavailable
 from tailrace.ivm.dataflow import traces
 from tailrace.ivm.operator import Operator
 from tailrace.ivm.zset import ZSet
@@ -168,16 +168,6 @@ class Subscription:
         """Nothing can ever change it."""
         return not scans(self.plan)
 
-    def changes(self) -> Iterator[Change]:
-        """Every change; waits for the next one for as long as it takes."""
-        try:
-            while not self.is_over:
-                change = self.next(timeout=0.2)
-                if change is not None:
-                    yield change
-        finally:
-            self.close()
-
     def next(self, timeout: float) -> Change | None:
         """The next change, or None if there is none within `timeout` seconds.  Raises what went wrong."""
         for change in self.past:
@@ -211,7 +201,8 @@ class Subscription:
         self.held.close()
         engine, id = self.engine, self.delivery.id
         if id in engine.cluster.deliveries and not engine.loop.has_ended:
-            engine.loop.leave(lambda: engine.cluster.drop({id}), lanes=frozenset({self.delivery.lane}))
+            with suppress(Unavailable):  # the engine has just ended, and everything with it
+                engine.loop.leave(lambda: engine.cluster.drop({id}), lanes=frozenset({self.delivery.lane}))
 
 
 def _checked(engine: Engine, plan: Node, root: Operator, time: int | None, at: Tick | None) -> Tick:
