@@ -24,6 +24,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from tailrace.guest_jars import provide
 from tailrace.jars import spark_jars
 from tailrace.java import java_home
 from tailrace.jvm.functions import install
@@ -95,10 +96,11 @@ def build_session(
 
 
 def configure(session: SparkSession) -> SparkSession:
-    """The session with our settings and functions; beside a user's own: `configure(spark.newSession())`."""
+    """The session with our settings, functions and jars; beside a user's own: `configure(spark.newSession())`."""
     for name, value in SQL_SETTINGS.items():
         session.conf.set(name, value)
     install(session)
+    provide(session)
     ship(session.sparkContext)
     return session
 
