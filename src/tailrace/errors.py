@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -36,6 +38,10 @@ class TailraceError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.args, self.__dict__
+
+    def advice(self) -> list[str]:
+        """What psql would show below the message."""
+        return [f"{word}:  {text}" for word, text in (("DETAIL", self.detail), ("HINT", self.hint)) if text]
 
 
 class SqlError(TailraceError):
@@ -158,3 +164,25 @@ class Fenced(Unavailable):
 
 class InternalError(TailraceError):
     """Our own bug.  The client sees a short id; the trace is in the log."""
+
+
+@contextmanager
+def noted(statement: str = "") -> Iterator[None]:
+    """Errors in it carry as notes what psql shows below the message: Python prints those with a trace."""
+    try:
+        yield
+    except TailraceError as error:
+        if not hasattr(error, "__notes__"):
+            for note in (*_pointed(statement, error.position), *error.advice()):
+                error.add_note(note)
+        raise
+
+
+def _pointed(statement: str, position: int | None) -> list[str]:
+    """The line that is meant, and a caret below its place."""
+    if position is None or not 0 < position <= len(statement) + 1:
+        return []
+    before = statement[: position - 1]
+    line = statement.split("\n")[before.count("\n")]
+    head = f"LINE {before.count(chr(10)) + 1}: "
+    return [head + line, " " * (len(head) + len(before) - before.rfind("\n") - 1) + "^"]

@@ -5,9 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
+import pytest
+
 from tailrace import Engine
+from tailrace.errors import SqlError
 from tailrace.testing.broker import Broker
 from tailrace.testing.fixtures import TopicFactory
 from tailrace.testing.topics import produce
@@ -87,6 +91,18 @@ def test_statements_answer_with_arrow(engine: Engine) -> None:
     assert answer is not None
     assert answer.to_pylist() == [{"one": 1, "letter": "x"}]
     assert next(engine.session().sql("SHOW TABLES")).columns is not None
+
+
+def test_an_error_points_at_its_place_and_carries_its_hint(engine: Engine) -> None:
+    with pytest.raises(SqlError) as caught:
+        engine.sql("SELECT 1;\nCREATE TABLE held (item int);\nSELECT item,\n  prize FROM held")
+    assert caught.value.__notes__[:2] == ["LINE 2:   prize FROM held", "          ^"]
+    shown = "".join(traceback.format_exception(caught.value))
+    for query in (lambda: engine.table("hold"), lambda: engine.subscribe("hold")):
+        with pytest.raises(SqlError) as caught:
+            query()
+        assert any(note.startswith("HINT:  ") for note in caught.value.__notes__), caught.value.__notes__
+    assert "          ^" in shown
 
 
 def test_a_session_that_was_built_without_our_jars_reads_much_of_kafka(

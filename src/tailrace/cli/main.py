@@ -41,6 +41,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 def print_error(error: TailraceError) -> None:
     """As psql prints one."""
-    lines = [f"ERROR:  {error.message}"]
-    lines += [f"{word}:  {text}" for word, text in (("DETAIL", error.detail), ("HINT", error.hint)) if text]
+    lines = [f"ERROR:  {error.message}", *error.advice()]
     os.write(2, ("\n".join(lines) + "\n").encode())

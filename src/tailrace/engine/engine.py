@@ -40,7 +40,7 @@ from tailrace.engine.sizes import Sizes
 from tailrace.engine.subscription import Subscription
 from tailrace.engine.system import registry as system
 from tailrace.engine.temporaries import Temporaries
-from tailrace.errors import SqlError
+from tailrace.errors import SqlError, noted
 from tailrace.ivm.views import Views
 from tailrace.plan.nodes import Scan
 from tailrace.plan.walk import scans
@@ -221,7 +221,8 @@ class Engine:
         answer: pa.Table | None = None
         session = self.session()
         for result in session.sql(text):
-            batches = list(result.rows)
+            with noted():
+                batches = list(result.rows)
             answer = None
             if result.columns is not None:
                 answer = session.as_table(result, batches)
@@ -232,7 +233,8 @@ class Engine:
 
         It stays what it is while views move on: its rows are read now, by one Spark job, and kept by Spark.
         """
-        relation = self.catalog.relation(self.session().parse_name(name).parts, None)
+        with noted(name):
+            relation = self.catalog.relation(self.session().parse_name(name).parts, None)
         node = relation.plan or Scan(relation=relation.id, schema=relation.schema)
         with reading(self, node) as t:
             rows = self.views.large.sql(text_of(self, node, t)).localCheckpoint(eager=True)
@@ -241,7 +243,8 @@ class Engine:
     def subscribe(self, query: str) -> Changes:
         """The changes of a relation or query as they happen, beginning with its content.  Ends with the engine, or
         when it is closed."""
-        return Changes(Subscription.open(self, self.session().plan_subscription(query)))
+        with noted():
+            return Changes(Subscription.open(self, self.session().plan_subscription(query)))
 
     def has_unbounded_inputs(self) -> bool:
         """Something outside may still bring new rows."""

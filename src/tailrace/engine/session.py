@@ -33,6 +33,7 @@ from tailrace.errors import (
     TailraceError,
     UnknownObject,
     WrongObjectType,
+    noted,
 )
 from tailrace.plan.bind import BoundQuery, bind_query
 from tailrace.plan.names import Relation
@@ -176,9 +177,11 @@ class EngineSession:
         return result
 
     def sql(self, text: str) -> Iterator[Result]:
+        """Statement by statement, for programs."""
         for statement in self.split(text):
-            result = self.execute(self.prepare(statement))
-            result.notices.extend(result.finish())
+            with noted(statement):
+                result = self.execute(self.prepare(statement))
+                result.notices.extend(result.finish())
             yield result
 
     def cancel(self) -> None:
