@@ -211,6 +211,35 @@ def test_what_can_fail_above_the_state_is_computed_once_whether_or_not_somebody_
     assert (run.spark, run.counted) == (0, 0)
 
 
+def test_a_question_that_is_asked_again_of_few_rows_runs_no_job(engine: Engine) -> None:
+    engine.sql("CREATE MATERIALIZED VIEW m AS SELECT k, count(*) AS n FROM t GROUP BY k")
+    question = "SELECT k, n * 2 AS twice FROM m WHERE k > 0 ORDER BY n DESC, k LIMIT 2"
+    for k in (1, 2, 3):  # what a trace consists of has been seen by then
+        change(engine, "t", (k, 1, 1))
+        for _ in range(2):
+            engine.sql(question)
+    change(engine, "t", (3, 2, 1))
+    with jobs(engine) as run:
+        answer = engine.sql(question)
+        change(engine, "t", (4, 1, 5))
+        later = engine.sql(question)
+    assert answer is not None
+    assert later is not None
+    assert [row["twice"] for row in answer.to_pylist()] == [4, 2]
+    assert later.to_pylist() == [{"k": 4, "twice": 10}, {"k": 3, "twice": 4}]
+    assert run.spark == 0
+
+
+def test_a_question_that_may_take_long_is_a_job_that_can_be_cancelled(engine: Engine) -> None:
+    change(engine, "t", *((k, 1, 1) for k in range(5)))
+    question = "SELECT count(*) AS n FROM t a, t b"
+    for _ in range(2):
+        engine.sql(question)
+    with jobs(engine) as run:
+        engine.sql(question)
+    assert run.spark > 0
+
+
 def test_a_restart_with_nothing_to_replay_runs_no_job(spark: SparkSession, tmp_path: Path) -> None:
     with Engine(spark, tmp_path) as engine:
         engine.sql("CREATE TABLE t (k int, v int)")

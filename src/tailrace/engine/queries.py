@@ -19,10 +19,10 @@ from tailrace.plan.data_errors import explain
 from tailrace.plan.expressions import Literal
 from tailrace.plan.local.contract import NotLocal
 from tailrace.plan.local.rows import rows_of as local_rows
-from tailrace.plan.nodes import Node
+from tailrace.plan.nodes import Aggregate, Distinct, Filter, Node, Project, Scan, TopK, Union, Values, inputs
 from tailrace.plan.substitute import substitute
 from tailrace.plan.to_spark import render_order
-from tailrace.plan.walk import scans
+from tailrace.plan.walk import has_own_subquery, scans
 from tailrace.sql.names import QueryText
 from tailrace.statements.contract import Result
 from tailrace.types.core import Schema, SqlType, Tick
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
 
 _log = logging.getLogger("tailrace.engine")
+
+_BRIEF = Scan | Values | Filter | Project | Aggregate | Distinct | Union | TopK
 
 Arguments = Sequence[tuple[SqlType, str | None]]
 
@@ -64,8 +66,8 @@ def collect(
 ) -> pa.Table:
     """The rows of a bound query in its order, hidden columns cut off.
 
-    Where nothing but the catalog and constants is read, the driver answers by itself (docs/design/007); else one
-    Spark job runs.
+    Where nothing but the catalog and constants is read, the driver answers by itself (docs/design/007).  Of few rows,
+    a text that was asked twice is planned once more and kept (docs/design/004); else one Spark job runs.
     """
     node = substitute(bound.node, literals(arguments))
     functions = answers(session)
@@ -84,12 +86,20 @@ def collect(
 
         def found() -> pa.Table:
             text = f"SELECT {names} FROM ({text_of(session.engine, node, t, time)})"
-            return session.engine.views.small.sql(text + (f" ORDER BY {order}" if order else "")).toArrow()
+            text += f" ORDER BY {order}" if order else ""
+            views = session.engine.views
+            rows = views.asked(text) if _is_brief(node) else None
+            return rows if rows is not None else views.small.sql(text).toArrow()
 
         try:
             return session.interruptible(found)
         except Exception as error:
             raise explain(error) from error
+
+
+def _is_brief(node: Node) -> bool:
+    """It takes about as long as its rows take to be read: if those are few, nobody need be able to cancel it."""
+    return isinstance(node, _BRIEF) and not has_own_subquery(node) and all(map(_is_brief, inputs(node)))
 
 
 @contextmanager

@@ -27,13 +27,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tailrace.ivm.planned import empty_table, java_directory, tables_in
-from tailrace.ivm.tables import NAME, ArrowTable, arrow_schema, struct
+from tailrace.ivm.tables import NAME, ArrowTable, arrow_schema, new_name, struct
 from tailrace.jvm.functions import instance
 
 _MOST_BYTES = 4 << 20  # more is a task's work
 _MOST_MADE = 32 << 20
-_MOST_TEXTS = 2000
+MOST_TEXTS = 2000
 _LEFT_TO_JOBS = 100
+# As Trace.between writes them, with nothing beside: a WHERE behind it, or an EXCEPT before it, is of one of them alone.
+_RUN = rf"([\w, ]+) FROM {NAME.pattern}"
+_RUNS = re.compile(rf"(?:^|(?<=\())SELECT (?!DISTINCT\b){_RUN}(?: UNION ALL SELECT \1 FROM {NAME.pattern})+(?=\)|$)")
 _PLACE = "\0{}\0"  # of a table in a text; no text has such characters of its own
 # Which Spark replaces by what they are when it plans.
 _MOMENTS = r"\b(current_\w+|curdate|now|today|tomorrow|yesterday|localtimestamp|unix_timestamp)\b"
@@ -58,18 +61,20 @@ _NOT_KEPT = _Plan(code=None)
 
 
 class KeptPlans:
-    """`session` plans texts over tables of which nothing is known but their columns."""
+    """`session` plans texts over tables of which nothing is known but their columns.  Of `most` texts it knows."""
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, most: int = MOST_TEXTS) -> None:
         self._session = session
+        self._most = most
         self._lock = threading.Lock()
         self._known: OrderedDict[bytes, _Plan | None] = OrderedDict()  # None: seen once
         self._directory = java_directory(session)
 
     def rows(self, text: str, tables: Mapping[str, ArrowTable]) -> pa.Table | None:
         """The rows of the text, if what makes them is kept.  Runs no job."""
+        text, merged = _as_one(text, tables)
         names = list(dict.fromkeys(NAME.findall(text)))
-        given = [held for held in map(tables.get, names) if held is not None]
+        given = [held for name in names if (held := merged.get(name) or tables.get(name)) is not None]
         if not names or len(given) < len(names) or any(each.table.nbytes > _MOST_BYTES for each in given):
             return None
         text = NAME.sub(lambda found: _PLACE.format(names.index(found[0])), text)
@@ -91,7 +96,7 @@ class KeptPlans:
             is_new, found = key not in self._known, self._known.get(key)
             self._known[key] = found
             self._known.move_to_end(key)
-            if len(self._known) > _MOST_TEXTS:
+            if len(self._known) > self._most:
                 self._known.popitem(last=False)
         if is_new:
             return _NOT_KEPT
@@ -141,3 +146,23 @@ class KeptPlans:
                 return None
             tables = list(tables_in(answer.read()))
         return pa.concat_tables(tables) if tables else plan.empty
+
+
+def _as_one(text: str, tables: Mapping[str, ArrowTable]) -> tuple[str, dict[str, ArrowTable]]:
+    """The text with the runs of a trace as one table, and those tables: however many runs there are by now, the text is
+    the same."""
+    merged: dict[str, ArrowTable] = {}
+    texts: dict[str, str] = {}  # of the same runs, the same
+
+    def merge(runs: re.Match[str]) -> str:
+        if runs[0] in texts:
+            return texts[runs[0]]
+        held = [tables.get(name) for name in NAME.findall(runs[0])]
+        known = [each for each in held if each is not None]
+        if len(known) < len(held) or len({each.schema for each in known}) > 1:
+            return runs[0]
+        name = f"global_temp.{new_name()}"
+        merged[name] = ArrowTable(pa.concat_tables(each.table for each in known), known[0].schema)
+        return texts.setdefault(runs[0], f"SELECT {runs[1]} FROM {name}")
+
+    return _RUNS.sub(merge, text), merged

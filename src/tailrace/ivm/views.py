@@ -62,6 +62,9 @@ _FILES = {
 }
 
 
+_MOST_ASKED = 200  # texts of clients
+
+
 class TooMuch(Exception):
     """What was thought to be few rows is more than Spark brings to the driver: say, one row that joined millions.
 
@@ -146,7 +149,8 @@ class Views:
     def __init__(self, spark: SparkSession) -> None:
         self.large = Planner(spark.sparkContext, spark._jsparkSession, self)
         self.small, self.files = self._session(_SMALL), self._session(_FILES)
-        self._kept = KeptPlans(self._session(_TEMPLATE))
+        template = self._session(_TEMPLATE)
+        self._kept, self._asked = KeptPlans(template), KeptPlans(template, _MOST_ASKED)
         self._tables: dict[str, ArrowTable] = {}
         self._unknown: set[str] = set()  # of these Spark has no view yet
         self._local = _Local()
@@ -191,6 +195,10 @@ class Views:
     def kept(self, text: str) -> pa.Table | None:
         """The rows of a text whose plan is kept.  Runs no job."""
         return self._kept.rows(text, self._tables)
+
+    def asked(self, text: str) -> pa.Table | None:
+        """As `kept`, of what people ask: whatever that is, the ticks' own plans stay."""
+        return self._asked.rows(text, self._tables)
 
     def drop(self, name: str) -> None:
         bare = name.removeprefix("global_temp.")

@@ -182,6 +182,56 @@ def test_tables_in_other_places(views: Views) -> None:
     assert found is not None
 
 
+RUNS = {
+    "alone": "{}",
+    "in groups": "SELECT s, sum(id) AS n FROM ({}) GROUP BY s",
+    "joined": "SELECT a.id, b.s FROM ({0}) a JOIN ({0}) b ON a.id = b.id + 1",
+}
+
+
+@pytest.mark.parametrize("text", RUNS.values(), ids=list(RUNS))
+def test_a_text_is_the_same_for_any_number_of_runs(views: Views, spark: SparkSession, text: str) -> None:
+    def runs(count: int) -> str:
+        added = [views.add_arrow(documents(count + i), DDL) for i in range(count)]
+        return text.format(" UNION ALL ".join(f"SELECT id, s FROM {each}" for each in added))
+
+    for count in (1, 3, 2):
+        asking, before = runs(count), jobs(spark)
+        found = views.kept(asking)
+        assert jobs(spark) == before
+        assert (found is None) == (count == 1)  # seen once
+        if found is not None:
+            expected = collected(views.small.sql(asking))
+            assert sorted(map(str, found.to_pylist())) == sorted(map(str, expected.to_pylist()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT id FROM {0} UNION ALL SELECT id FROM {1} WHERE id > 2",
+        "SELECT id FROM {0} EXCEPT ALL SELECT id FROM {1} UNION ALL SELECT id FROM {1}",
+        "SELECT DISTINCT s FROM {0} UNION ALL SELECT DISTINCT s FROM {1}",
+        "SELECT id FROM {0} UNION ALL SELECT id FROM {1} UNION ALL SELECT -id FROM {1}",
+        "SELECT id FROM {0} UNION ALL SELECT id FROM {1} ORDER BY id LIMIT 2",
+    ],
+)
+def test_what_is_said_of_one_run_is_not_said_of_all(views: Views, text: str) -> None:
+    for _ in range(3):
+        asking = text.format(views.add_arrow(documents(4), DDL), views.add_arrow(documents(5), DDL))
+        found, expected = views.kept(asking), collected(views.small.sql(asking))
+    assert found is not None
+    assert sorted(map(str, found.to_pylist())) == sorted(map(str, expected.to_pylist()))
+
+
+def test_what_clients_ask_drives_out_nothing_that_ticks_ask(views: Views) -> None:
+    for _ in range(2):
+        asked(views, ROW_BY_ROW["types"], documents(3))
+    given = views.add_arrow(documents(1), DDL)
+    for number in range(kept.MOST_TEXTS + 1):
+        assert views.asked(f"SELECT {number} AS n FROM {given}") is None
+    assert asked(views, ROW_BY_ROW["types"], documents(3))[0] is not None
+
+
 def test_a_large_table_is_left_to_a_task(views: Views) -> None:
     text = "SELECT id FROM {0}"
     for _ in range(3):
