@@ -51,8 +51,11 @@ class Text(Kind[str]):
 
     shown = "text"
 
+    def is_next(self, p: Parser) -> bool:
+        return p.token.kind in (TokenKind.STRING, TokenKind.WORD, TokenKind.QUOTED) and not p.at("SECRET")
+
     def parse(self, p: Parser) -> str:
-        if p.token.kind in (TokenKind.STRING, TokenKind.WORD, TokenKind.QUOTED) and not p.at("SECRET"):
+        if self.is_next(p):
             return p.advance().value
         raise Unusable("cannot use value as string")
 

@@ -85,6 +85,7 @@ COLUMNS = st.lists(IDENTIFIERS, min_size=1, max_size=3, unique=True).map(
     lambda names: "(" + ", ".join(map(quote_ident, names)) + ")"
 )
 STRINGS = st.text(max_size=10).map(quote_literal)
+TOPICS = st.from_regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,9}", fullmatch=True).map(quote_literal)
 POSITIVE = st.integers(1, 10**6).map(str)
 EXPRESSIONS = st.sampled_from(["a", "f(a, b)", "'x' || $1", "(a)::uint8 % 7", "CASE WHEN a THEN 1 END"])
 TYPES = st.sampled_from(
@@ -138,7 +139,7 @@ SINKS = sequence(
         option("TOPIC CONFIG", sequence("MAP[", STRINGS, "=>", STRINGS, "]")),
         option("TOPIC METADATA REFRESH INTERVAL", INTERVALS),
     ).map(lambda options: f"{options}," if options else ""),
-    *(option("TOPIC", STRINGS), ")"),
+    *(option("TOPIC", TOPICS), ")"),
     maybe(sequence("KEY", COLUMNS, maybe(st.just("NOT ENFORCED")))),
     maybe(sequence("HEADERS", IDENTIFIERS.map(quote_ident))),
     sequence("FORMAT", SINK_FORMATS) | sequence("KEY FORMAT", SINK_FORMATS, "VALUE FORMAT", SINK_FORMATS),
@@ -156,7 +157,7 @@ INCLUDES = st.lists(
 ).map(", ".join)
 SOURCES = sequence(
     *("CREATE SOURCE", NAMES, maybe(COLUMNS), "FROM KAFKA CONNECTION", NAMES, "("),
-    option("TOPIC", STRINGS),
+    option("TOPIC", TOPICS),
     maybe(option(", START OFFSET", st.lists(POSITIVE, max_size=3).map(lambda ns: f"({', '.join(ns)})"))),
     *(")", "KEY FORMAT", st.sampled_from(["JSON", "TEXT", "CSV WITH 2 COLUMNS"]), "VALUE FORMAT"),
     st.sampled_from(["JSON", "BYTES", "REGEX 'x'", "CSV WITH HEADER (a, b) DELIMITED BY '|'"]),
@@ -184,7 +185,7 @@ VIEWS = sequence(
 )
 CONNECTIONS = sequence(
     *("CREATE CONNECTION", NAMES, "TO KAFKA (BROKER"),
-    STRINGS.map(lambda text: text.replace(",", ";")),
+    st.text(max_size=10).map(lambda text: quote_literal("x" + text.replace(",", ";"))),
     *(", SASL MECHANISMS PLAIN, SASL PASSWORD SECRET", NAMES, ", SASL USERNAME"),
     STRINGS | sequence("SECRET", NAMES),
     ")",

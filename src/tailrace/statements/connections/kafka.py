@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailrace.errors import InvalidOption
-from tailrace.sql.kinds import OBJECT, SECRET, SECRET_OR_TEXT, TEXT, Integer, Kind, Several
+from tailrace.sql.kinds import OBJECT, SECRET, SECRET_OR_TEXT, TEXT, Integer, Kind, Several, Unusable
 from tailrace.sql.names import Name, SecretRef
 from tailrace.sql.options import Option, Options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer
 from tailrace.statements.connections.contract import ConnectionType
+from tailrace.statements.topic_name import TOPIC_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class BrokerAddress(Kind[Broker]):
     shown = "'host:port'"
 
     def parse(self, p: Parser) -> Broker:
+        if TEXT.is_next(p) and not p.token.value.strip():
+            raise Unusable("cannot be empty")
         address = TEXT.parse(p)
         tunnel = None
         if p.accept("USING"):
@@ -56,7 +59,7 @@ SSL_CERTIFICATE_AUTHORITY = Option(
     "SSL CERTIFICATE AUTHORITY", SECRET_OR_TEXT, doc="Who must have signed the brokers' certificates, PEM."
 )
 AWS_CONNECTION = Option("AWS CONNECTION", OBJECT, doc="An AWS connection to authenticate with (MSK IAM).")
-PROGRESS_TOPIC = Option("PROGRESS TOPIC", TEXT, doc="Where sinks keep their progress.")
+PROGRESS_TOPIC = Option("PROGRESS TOPIC", TOPIC_NAME, doc="Where sinks keep their progress.")
 PROGRESS_TOPIC_REPLICATION_FACTOR = Option(
     "PROGRESS TOPIC REPLICATION FACTOR", Integer(), doc="Of a progress topic that we create."
 )

@@ -16,9 +16,10 @@ from tailrace.sql.unparse import Printer, quote_ident
 from tailrace.statements.avro_options import KEY_FULLNAME, AvroSinkOptions
 from tailrace.statements.formats import AvroRegistry, Formats, parse_formats
 from tailrace.statements.sinks.contract import SinkEnvelope, SinkKey, parse_key, refuse_repeated
+from tailrace.statements.topic_name import TOPIC_NAME
 from tailrace.statements.topic_refresh import TOPIC_METADATA_REFRESH_INTERVAL, refresh_interval
 
-TOPIC = Option("TOPIC", TEXT, required=True, doc="The topic to write to; created if it does not exist.")
+TOPIC = Option("TOPIC", TOPIC_NAME, required=True, doc="The topic to write to; created if it does not exist.")
 COMPRESSION_TYPE = Option("COMPRESSION TYPE", TEXT, default="lz4", doc="none, gzip, snappy, lz4 or zstd.")
 TRANSACTIONAL_ID_PREFIX = Option("TRANSACTIONAL ID PREFIX", TEXT, doc="How our transactional ids begin.")
 PARTITION_BY = Option("PARTITION BY", EXPRESSION, doc="A number that chooses the partition, as uint8.")

@@ -12,9 +12,10 @@ from tailrace.sql.names import Name
 from tailrace.sql.options import Option, Options, Texts, parse_options
 from tailrace.sql.parser import Parser
 from tailrace.sql.unparse import Printer
+from tailrace.statements.topic_name import TOPIC_NAME
 from tailrace.statements.topic_refresh import TOPIC_METADATA_REFRESH_INTERVAL, refresh_interval
 
-TOPIC = Option("TOPIC", TEXT, required=True, doc="The topic to read.")
+TOPIC = Option("TOPIC", TOPIC_NAME, required=True, doc="The topic to read.")
 GROUP_ID_PREFIX = Option("GROUP ID PREFIX", TEXT, doc="How the consumer group's name begins.")
 START_OFFSET = Option("START OFFSET", Several(INTEGER), doc="The first offset of partition 0, 1, …")
 START_TIMESTAMP = Option(
