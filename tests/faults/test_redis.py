@@ -152,6 +152,7 @@ def test_without_the_generation_it_can(keys: KeysFactory) -> None:
     off = {"TAILRACE_TEST_DEFENCES": "-generation"}
     with zombie.outlived(AT, 4, **off) as successor:
         zombie.run_for(ticks=3)
+        zombie.run_until_told()  # of prices, too, that its successor knows nothing of
         zombie.engine.kill()
         successor.run_until_caught_up(**off)
         with pytest.raises(AssertionError):

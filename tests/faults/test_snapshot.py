@@ -22,6 +22,10 @@ CREATE MATERIALIZED VIEW many AS SELECT k, 'v' || k::text AS v FROM generate_ser
 CREATE SINK many_out FROM many INTO KAFKA CONNECTION kafka (TOPIC '{topic}')
 KEY (k) NOT ENFORCED FORMAT JSON ENVELOPE UPSERT
 """
+_FRONTIER = """
+SELECT f.write_frontier::bigint FROM mz_sinks s JOIN mz_internal.mz_frontiers f ON f.object_id = s.id
+WHERE s.name = 'many_out'
+"""
 
 
 class Reader(threading.Thread):
@@ -77,6 +81,7 @@ def test_a_snapshot_is_told_once_however_often_the_engine_is_killed(tmp_path: Pa
                 assert reader.visible < ROWS, "it was all there before it was killed"
                 engine.start()
             _wait_for(reader, ROWS)
+            _wait_until_told(engine)  # what was aborted counts as well for how far a reader gets
         finally:
             engine.kill()
             reader.stop()
@@ -84,6 +89,15 @@ def test_a_snapshot_is_told_once_however_often_the_engine_is_killed(tmp_path: Pa
         keys = Counter(message.key for message in read_committed(broker.bootstrap, topic))
     assert keys == Counter(b'{"k":%d}' % k for k in range(1, ROWS + 1))
     assert reader.longest < TIME_OUT_SECONDS + 5
+
+
+def _wait_until_told(engine: EngineProcess) -> None:
+    """As far as the engine knows; the topic is read by somebody else."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    with engine.connect() as connection:
+        while connection.execute(_FRONTIER.encode()).fetchall() == [(0,)]:
+            assert time.monotonic() < deadline, engine.output()
+            time.sleep(0.2)
 
 
 def _wait_for(reader: Reader, messages: int) -> None:
