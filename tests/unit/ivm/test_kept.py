@@ -232,6 +232,23 @@ def test_what_clients_ask_drives_out_nothing_that_ticks_ask(views: Views) -> Non
     assert asked(views, ROW_BY_ROW["types"], documents(3))[0] is not None
 
 
+def test_values_that_are_missing_in_maps_and_lists_stay_so(views: Views) -> None:
+    schema = "id bigint, m map<string,int>, l array<int>"
+    columns = {
+        "id": pa.array([1, 2, 3], pa.int64()),
+        "m": pa.array([[("a", 1), ("b", None)], [("b", None), ("a", 1)], None], pa.map_(pa.string(), pa.int32())),
+        "l": pa.array([[1, None], [], None], pa.list_(pa.int32())),
+    }
+    for text in ("SELECT DISTINCT l FROM {0}", "SELECT id, m, l FROM {0}"):
+        for _ in range(3):
+            found, expected = asked(views, text, pa.table(columns), schema)
+        assert found is not None
+        assert sorted(map(str, found.to_pylist())) == sorted(map(str, expected.to_pylist()))
+    for _ in range(3):  # by the code that Spark generates, b would be 0
+        found, _ = asked(views, "SELECT m, count(*) AS n FROM {0} GROUP BY m", pa.table(columns), schema)
+    assert found is None
+
+
 def test_a_large_table_is_left_to_a_task(views: Views) -> None:
     text = "SELECT id FROM {0}"
     for _ in range(3):
