@@ -17,6 +17,7 @@ from tailrace.plan.bind_body import bind_body
 from tailrace.plan.bind_expressions import ExpressionBinder
 from tailrace.plan.build import canonical
 from tailrace.plan.coercion import assign
+from tailrace.plan.comparable import refuse_compared_maps
 from tailrace.plan.context import Context, Place, refs
 from tailrace.plan.expressions import Call, Expression, Order
 from tailrace.plan.functions.registry import by_id
@@ -89,6 +90,7 @@ def bind_query(
         names, list(parameters), targets=tuple(targets), arguments=tuple(arguments), describes=describes
     )
     body = bind_body(tree, context, Place({}, None))
+    refuse_compared_maps(body.node)
     node = rewrite(_with_canonical_json(body.node))
     if not body.visible and scans(node):
         raise NotSupported("a result without columns not yet supported", hint="Say SELECT 1 FROM …")
