@@ -39,7 +39,7 @@ def text_of(engine: Engine, node: Node, t: Tick, time: int | None = None) -> str
         content = engine.cluster.reader(scan).delta(BEGINNING, t)
         if content.sql is None:
             return f"({nothing(scan)})"
-        settled = content if content.positive else content.consolidated()
+        settled = content if content.positive else content.consolidated(scan.schema)
         return f"({repeated(str(settled.sql), settled.arity, sealed=sealed)})"
 
     node = at(node, engine.cluster.still(t) if time is None else Tick(time))

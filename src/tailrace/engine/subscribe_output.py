@@ -42,7 +42,7 @@ def output_of(statement: Subscribe, node: Node) -> Output:
 
     match statement.output:
         case None:
-            return _plain(node, as_it_is)
+            return _plain(node, as_it_is(node.schema))
         case OrderedOutput():
             return _ordered(statement.output, node)
         case KeyedOutput():
@@ -75,7 +75,8 @@ def _ordered(output: OrderedOutput, node: Node) -> Output:
     columns = "".join(f"c{i}, " for i in range(len(node.schema)))
     # A number, not an ORDER BY: several ticks of the past come out of one UNION, which keeps no order.
     numbered = f"row_number() OVER (ORDER BY {clause}) AS place"
-    return _plain(node, lambda change: f"SELECT {columns}weight, {numbered} FROM ({as_it_is(change)})")
+    consolidated = as_it_is(node.schema)
+    return _plain(node, lambda change: f"SELECT {columns}weight, {numbered} FROM ({consolidated(change)})")
 
 
 def _keyed(output: KeyedOutput, node: Node) -> Output:
@@ -102,12 +103,17 @@ def _keyed(output: KeyedOutput, node: Node) -> Output:
             for i in value
         )
         shown = [f"{side}{i}" for side in ("b", "a") for i in value]
+    consolidated = as_it_is(node.schema)
     names_ = ["state", *(f"c{i}" for i in key), *shown]
     is_upsert = output.envelope.value == "UPSERT"
-    return Output((_STATE, *keys, *values), names_, lambda change: _paired(change, key, value, is_upsert=is_upsert))
+
+    def shape(change: ZSet) -> str:
+        return _paired(consolidated(change), key, value, is_upsert=is_upsert)
+
+    return Output((_STATE, *keys, *values), names_, shape)
 
 
-def _paired(change: ZSet, key: Sequence[int], value: Sequence[int], *, is_upsert: bool) -> str:
+def _paired(rows: str, key: Sequence[int], value: Sequence[int], *, is_upsert: bool) -> str:
     """One row a key: its state, its old values b… and its new ones a….  More than one row of a key is a violation."""
     keys = ", ".join(f"c{i}" for i in key)
     row = "struct(" + ", ".join(f"c{i}" for i in value) + ")" if value else "struct(1 AS one)"
@@ -116,7 +122,7 @@ def _paired(change: ZSet, key: Sequence[int], value: Sequence[int], *, is_upsert
         "sum(greatest(weight, 0)) AS came, sum(greatest(-weight, 0)) AS went,"
         f" any_value({row}) FILTER (WHERE weight > 0) AS a, any_value({row}) FILTER (WHERE weight < 0) AS b"
     )
-    grouped = f"SELECT {keys}, {sums} FROM ({as_it_is(change)}) GROUP BY {keys}"
+    grouped = f"SELECT {keys}, {sums} FROM ({rows}) GROUP BY {keys}"
     broken = "came > 1 OR went > 1"
     state = (
         f"CASE WHEN {broken} THEN 'key_violation' WHEN came = 0 THEN 'delete'"

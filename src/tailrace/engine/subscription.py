@@ -28,7 +28,7 @@ from tailrace.sinks.contract import Progress, Written
 from tailrace.state.store import Store
 from tailrace.ticks.deliver import Delivery
 from tailrace.ticks.lane import FIRST
-from tailrace.types.core import BEGINNING, Tick
+from tailrace.types.core import BEGINNING, Schema, Tick
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
@@ -41,9 +41,9 @@ Shape: TypeAlias = Callable[[ZSet], str]
 """From a change to the Spark text of what the reader gets of it."""
 
 
-def as_it_is(change: ZSet) -> str:
+def as_it_is(schema: Schema) -> Shape:
     """Columns c0 …, and `weight`, each row once."""
-    return str(change.consolidated().sql)
+    return lambda change: str(change.consolidated(schema).sql)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,12 +119,13 @@ class Subscription:
         *,
         snapshot: bool = True,
         time: int | None = None,
-        shape: Shape = as_it_is,
+        shape: Shape | None = None,
         lane: str = FIRST,
         check: Callable[[], None] = lambda: None,
     ) -> Subscription:
         """`time`: the past that it begins at, at most what is settled.  Raises if that is forgotten, or what `check`
         does while it waits."""
+        shape = shape or as_it_is(plan.schema)
         sink = QueueSink(engine.store, shape)
         id = f"q{next(Subscription._numbers)}"
         held = ExitStack()

@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tailrace.ivm.maps import as_entries, as_maps
+from tailrace.types.core import Schema
+from tailrace.types.spark import spark_type
+
 _ANY_NUMBER = 10_000_000
 
 
@@ -87,20 +91,24 @@ class ZSet:
             is_settled=self.is_settled,
         )
 
-    def settled(self) -> ZSet:
+    def settled(self, schema: Schema) -> ZSet:
         """The same change without rows that cancel: the only one to show to an expression that can fail."""
-        return self if self.positive or self.is_settled else self.consolidated()
+        return self if self.positive or self.is_settled else self.consolidated(schema)
 
-    def consolidated(self) -> ZSet:
-        """One row per distinct value, weights summed, zeros gone.  Costs a shuffle; runs no job by itself."""
+    def consolidated(self, schema: Schema) -> ZSet:
+        """One row per distinct value, weights summed, zeros gone.  Costs a shuffle; runs no job by itself.
+
+        `schema`: of the relation whose change this is.
+        """
         if self.sql is None:
             return self
         if self.arity == 0:
             total = f"SELECT sum(weight) AS weight FROM ({self.sql}) HAVING sum(weight) <> 0"
             return replace(self, sql=total, is_settled=True, placed=None)
-        names = columns(self.arity)
-        sums = f"SELECT {names}, sum(weight) AS weight FROM ({self.sql}) GROUP BY {names}"
-        sql = sums if self.positive else sums + " HAVING sum(weight) <> 0"
+        names, row = columns(self.arity), [spark_type(column.type) for column in schema]
+        rows = as_entries(self.sql, row, (), ("weight",))
+        sums = f"SELECT {names}, sum(weight) AS weight FROM ({rows}) GROUP BY {names}"
+        sql = as_maps(sums if self.positive else sums + " HAVING sum(weight) <> 0", row, (), ("weight",))
         return replace(self, sql=sql, is_settled=True, placed=None)
 
 

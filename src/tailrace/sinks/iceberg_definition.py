@@ -113,21 +113,20 @@ class IcebergSinkDefinition:
 
     def appended(self, delta: ZSet, tick: Tick) -> str:
         """Every change as a row."""
-        return (
-            f"SELECT {self._outputs}, CAST(weight AS int) AS diff, {tick}L AS t FROM ({delta.consolidated().sql})"
-        )
+        rows = delta.consolidated(self.schema).sql
+        return f"SELECT {self._outputs}, CAST(weight AS int) AS diff, {tick}L AS t FROM ({rows})"
 
     def came(self, delta: ZSet) -> str:
         """Rows that are new, or of a key that changed.  Where nothing cancels, as in a snapshot, no shuffle."""
-        return f"SELECT {self._outputs} FROM ({delta.settled().sql}) WHERE weight > 0"
+        return f"SELECT {self._outputs} FROM ({delta.settled(self.schema).sql}) WHERE weight > 0"
 
     def left(self, delta: ZSet) -> str:
         """Keys whose row is gone, or another."""
-        return f"SELECT {self._key_outputs} FROM ({delta.settled().sql}) WHERE weight < 0"
+        return f"SELECT {self._key_outputs} FROM ({delta.settled(self.schema).sql}) WHERE weight < 0"
 
     def changes(self, delta: ZSet) -> str:
         """Rows that came and rows that left, with their weight."""
-        return f"SELECT {self._outputs}, weight FROM ({delta.settled().sql})"
+        return f"SELECT {self._outputs}, weight FROM ({delta.settled(self.schema).sql})"
 
     def split(self, changes: pa.Table) -> tuple[pa.Table, pa.Table]:
         """What `came` and `left` give, from the rows of `changes`."""
@@ -145,7 +144,7 @@ class IcebergSinkDefinition:
     def _counted(self, delta: ZSet) -> str:
         names = ", ".join(f"c{place}" for place in self.key or ())
         counts = "sum(greatest(weight, 0L)) AS came, sum(weight) AS net"
-        return f"SELECT {names}, {counts} FROM ({delta.consolidated().sql}) GROUP BY {names}"
+        return f"SELECT {names}, {counts} FROM ({delta.consolidated(self.schema).sql}) GROUP BY {names}"
 
     @property
     def _key_outputs(self) -> str:

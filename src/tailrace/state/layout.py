@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tailrace.ivm.maps import as_entries, as_maps
 from tailrace.ivm.zset import columns
 from tailrace.types.core import Schema
 from tailrace.types.spark import spark_type
@@ -50,7 +51,9 @@ class Layout:
         group = f"h, {row}" if row else "h"
         sums = ", ".join(f"CAST(sum({name}) AS {type}) AS {name}" for name, type in self.sums)
         some = " OR ".join(f"sum({name}) <> 0" for name in self.sum_names)
-        return f"SELECT {group}, {sums} FROM ({sql}) GROUP BY {group} HAVING {some}"
+        rows = as_entries(sql, self.row, ("h",), self.sum_names)
+        added_up = f"SELECT {group}, {sums} FROM ({rows}) GROUP BY {group} HAVING {some}"
+        return as_maps(added_up, self.row, ("h",), self.sum_names)
 
 
 def key_hash(keys: Sequence[str]) -> str:

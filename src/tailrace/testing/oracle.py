@@ -86,7 +86,7 @@ def recomputed_text(engine: Engine, view: Item, t: Tick) -> str:
     """What a view's query gives over the tables and sources at `t`, each row with the weight one."""
 
     def leaf(scan: Scan) -> str:
-        content = engine.cluster.reader(scan).delta(BEGINNING, t).consolidated()
+        content = engine.cluster.reader(scan).delta(BEGINNING, t).consolidated(scan.schema)
         return f"({nothing(scan) if content.sql is None else repeated(content.sql, content.arity)})"
 
     return batch_text(engine, view, leaf, t)

@@ -158,7 +158,8 @@ class _Runner:
         """What the last step did to a view; one that it made was empty before."""
         before = self._before if view.id in self._known else BEGINNING
         cluster = self._engine.cluster
-        delta = cluster.reader(scan_of(view)).delta(before, cluster.done).consolidated()
+        delta = cluster.reader(scan_of(view)).delta(before, cluster.done)
+        delta = delta.consolidated(view.schema or ())
         if delta.sql is None:
             return Counter()
         return _weighted(self._engine.views.small.sql(delta.sql).toArrow(), view.schema or ())

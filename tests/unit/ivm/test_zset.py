@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from tailrace.ivm.zset import ZSet, columns, leading
+from tailrace.types.core import INTEGER, Column
 
+ONE = (Column("c", INTEGER),)
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from([-2, -1, 1, 3])), max_size=4)
 
 
@@ -34,7 +36,7 @@ def test_an_empty_z_set_vanishes_from_every_sum() -> None:
     assert one.plus(empty, empty) is one
     assert empty.plus(empty).is_empty
     assert empty.negated().is_empty
-    assert empty.consolidated().is_empty
+    assert empty.consolidated(ONE).is_empty
     assert empty.mapped(["c0", "c0"]).is_empty
     assert empty.mapped(["c0", "c0"]).arity == 2
 
@@ -50,13 +52,13 @@ def test_what_is_known_of_a_sum_is_what_is_known_of_all_its_terms() -> None:
 
 def test_only_what_may_cancel_is_consolidated_before_an_expression_that_can_fail() -> None:
     up = ZSet(arity=1, sql="SELECT 1 AS c0, 1L AS weight", rows=1, positive=True)
-    settled = of((1, 1), (2, -1)).consolidated()
-    assert up.settled() is up
+    settled = of((1, 1), (2, -1)).consolidated(ONE)
+    assert up.settled(ONE) is up
     assert settled.is_settled
-    assert settled.settled() is settled
+    assert settled.settled(ONE) is settled
     assert settled.mapped(["c0 + 1"]).is_settled
     assert not settled.plus(settled).is_settled
-    assert of((1, 1)).settled().is_settled
+    assert of((1, 1)).settled(ONE).is_settled
 
 
 @pytest.mark.parametrize(("arity", "listed", "led"), [(0, "", ""), (1, "c0", "c0, "), (2, "c0, c1", "c0, c1, ")])
@@ -72,12 +74,12 @@ def test_sums_of_texts_are_sums_of_weights(
     expected: Counter[int] = Counter()
     for value, weight in (*left, *((value, -weight) for value, weight in right)):
         expected[value] += weight
-    found = of(*left).plus(of(*right).negated()).consolidated()
+    found = of(*left).plus(of(*right).negated()).consolidated(ONE)
     assert weights(spark, found) == {value: weight for value, weight in expected.items() if weight}
 
 
 def test_a_relation_without_columns_has_one_row_for_all_its_weight(spark: SparkSession) -> None:
-    nameless = ZSet(arity=0, sql="SELECT * FROM VALUES (2L), (-1L) AS v(weight)").consolidated()
+    nameless = ZSet(arity=0, sql="SELECT * FROM VALUES (2L), (-1L) AS v(weight)").consolidated(())
     assert [row.weight for row in spark.sql(str(nameless.sql)).collect()] == [1]
-    gone = ZSet(arity=0, sql="SELECT * FROM VALUES (1L), (-1L) AS v(weight)").consolidated()
+    gone = ZSet(arity=0, sql="SELECT * FROM VALUES (1L), (-1L) AS v(weight)").consolidated(())
     assert spark.sql(str(gone.sql)).collect() == []

@@ -87,7 +87,7 @@ class Additive:
         if change.sql is None:
             return change
         if node_can_fail(self.node):
-            change = change.settled()
+            change = change.settled(self.input.node.schema)
         group = [f"c{i}" for i in self.node.group_by]
         keys = "".join(f"{place} AS c{i}, " for i, place in enumerate(group))
         added = "".join(f", {weighted(sum)}" for sums in self.sums for sum in sums)

@@ -53,7 +53,7 @@ class Arranged:
             return
         change = self.input.delta(self.trace.upper, t)
         if any(map(can_fail, self.key)):
-            change = change.settled()
+            change = change.settled(self.input.node.schema)
         absorb(self.store, self.trace, t, self._hashed(change), consolidated=change.positive)
 
     def _hashed_here(self, t: Tick) -> pa.Table | None:

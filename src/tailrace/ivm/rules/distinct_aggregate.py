@@ -73,7 +73,7 @@ class DistinctAdditive:
         if change.sql is None:
             return change
         if node_can_fail(self.node):
-            change = change.settled()
+            change = change.settled(self.input.node.schema)
         key = [*(f"c{i}" for i in self.node.group_by), self.value]
         keys = "".join(f"{place} AS c{i}, " for i, place in enumerate(key))
         added = "".join(f", {weighted(sum)}" for sum in self._plain)

@@ -88,7 +88,7 @@ class EventTimeWindows:
         passed, passes = _BEFORE_ALL if lo == BEGINNING else self._at(lo), self._at(t)
         change = self.input.delta(lo, t)
         if change.sql is not None and node_can_fail(self.node):
-            change = change.settled()
+            change = change.settled(self.input.node.schema)
         with self._arrived(change) as rows:
             late = self._late(rows, passed)
             waiting = self._waiting(lo, passed, passes)

@@ -113,7 +113,7 @@ class InnerJoin:
             return pairs
         places = [f"c{i}" for i in range(pairs.arity)]
         condition = f"CASE WHEN weight <> 0 THEN {render_expression(conjunction(late), places)} END"
-        return pairs.settled().mapped(places, where=condition)
+        return pairs.settled((*self.left.node.schema, *self.right.node.schema)).mapped(places, where=condition)
 
     def traces(self) -> Sequence[Trace]:
         return (self.left.trace, self.right.trace)

@@ -43,7 +43,7 @@ class Keyed:
         if not touched:
             return ZSet.empty(arity)
         both = f"({self._after(hi, touched, 1)}) UNION ALL ({self._after(lo, touched, -1)})"
-        return ZSet(arity=arity, sql=f"SELECT * FROM ({both})", rows=2 * rows).consolidated()
+        return ZSet(arity=arity, sql=f"SELECT * FROM ({both})", rows=2 * rows).consolidated(self.node.schema)
 
     def _after(self, t: Tick, touched: Sequence[Run] | None, weight: int) -> str:
         """What the operator says at `t` of the touched keys, each row with this weight."""

@@ -48,7 +48,8 @@ class Linear(Stateless):
     def delta(self, lo: Tick, hi: Tick) -> ZSet:
         changes = [operator.delta(lo, hi) for operator in self.below]
         if self.can_fail:
-            changes = [change.settled() for change in changes]
+            pairs = zip(changes, self.below, strict=True)
+            changes = [change.settled(operator.node.schema) for change, operator in pairs]
         constants = lo == BEGINNING  # constant rows came into being before every tick
         segment = _without_empty(self.segment, changes, constants)
         arity = len(self.node.schema)

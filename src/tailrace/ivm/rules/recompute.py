@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from tailrace.ivm.maps import has_map
 from tailrace.ivm.operator import Operator, absorb
 from tailrace.ivm.rules.arrange import repeated
 from tailrace.ivm.rules.keyed import nothing
@@ -52,7 +53,7 @@ class Recompute:
     def _change(self, lo: Tick, hi: Tick, kept: ExitStack) -> ZSet:
         arity = len(self.node.schema)
         row = leading(arity)
-        hash = key_hash([f"c{i}" for i in range(arity)])
+        hash = key_hash([f"c{i}" for i, type in enumerate(self.trace.layout.row) if not has_map(type)])
         fresh = f"SELECT {hash} AS h, {row}CAST(1 AS bigint) AS weight FROM ({self.content(hi, kept)})"
         before = self.trace.between(BEGINNING, lo)
         both = fresh
@@ -67,7 +68,7 @@ class Recompute:
         """The batch meaning at `t`, as text.  What it reads beside the inputs is there until `kept` is closed."""
 
         def leaf(scan: Scan) -> str:
-            content = self.inputs[scan.relation].delta(BEGINNING, t).consolidated()
+            content = self.inputs[scan.relation].delta(BEGINNING, t).consolidated(scan.schema)
             if content.sql is None:
                 return f"({nothing(scan)})"
             return f"({repeated(content.sql, content.arity, sealed=sealed)})"

@@ -58,7 +58,7 @@ class Temporal:
         if change.sql is None:
             return change
         if node_can_fail(self.node):
-            change = change.settled()
+            change = change.settled(self.input.node.schema)
         row = leading(change.arity)
         end = f", {self.end} AS e" if self.end is not None else f", {_NEVER} AS e"
         rows = f"SELECT {row}weight, {self.begin} AS b{end} FROM ({change.sql})"
