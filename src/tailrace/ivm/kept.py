@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -28,6 +29,7 @@ from pyspark.sql import SparkSession
 
 from tailrace.ivm.planned import empty_table, java_directory, tables_in
 from tailrace.ivm.tables import NAME, ArrowTable, arrow_schema, new_name, struct
+from tailrace.ivm.work import Work
 from tailrace.jvm.functions import instance
 
 _MOST_BYTES = 4 << 20  # more is a task's work
@@ -70,15 +72,15 @@ class KeptPlans:
         self._known: OrderedDict[bytes, _Plan | None] = OrderedDict()  # None: seen once
         self._directory = java_directory(session)
 
-    def rows(self, text: str, tables: Mapping[str, ArrowTable]) -> pa.Table | None:
-        """The rows of the text, if what makes them is kept.  Runs no job."""
+    def rows(self, text: str, tables: Mapping[str, ArrowTable], work: Work | None = None) -> pa.Table | None:
+        """The rows of the text, if what makes them is kept.  Runs no job; planning it, once, is part of `work`."""
         text, merged = _as_one(text, tables)
         names = list(dict.fromkeys(NAME.findall(text)))
         given = [held for name in names if (held := merged.get(name) or tables.get(name)) is not None]
         if not names or len(given) < len(names) or any(each.table.nbytes > _MOST_BYTES for each in given):
             return None
         text = NAME.sub(lambda found: _PLACE.format(names.index(found[0])), text)
-        plan = self._plan(text, [each.schema for each in given])
+        plan = self._plan(text, [each.schema for each in given], work)
         if plan.code is None:
             return None
         size = sum(each.table.nbytes for each in given)
@@ -90,7 +92,7 @@ class KeptPlans:
             plan.too_much, plan.left = size, _LEFT_TO_JOBS
         return found
 
-    def _plan(self, text: str, schemas: Sequence[str]) -> _Plan:
+    def _plan(self, text: str, schemas: Sequence[str], work: Work | None) -> _Plan:
         key = sha256("\0".join([text, *schemas]).encode()).digest()
         with self._lock:
             is_new, found = key not in self._known, self._known.get(key)
@@ -101,7 +103,10 @@ class KeptPlans:
         if is_new:
             return _NOT_KEPT
         if found is None:
+            started = time.monotonic()
             found = self._known[key] = self._kept(text, schemas)
+            if work is not None:
+                work.planning += time.monotonic() - started
         return found
 
     def _kept(self, text: str, schemas: Sequence[str]) -> _Plan:

@@ -83,9 +83,9 @@ class Planner(SparkSession):
         self._views.make(sqlQuery)
         return super().sql(sqlQuery, *args, **kwargs)
 
-    def kept(self, text: str) -> pa.Table | None:
+    def kept(self, text: str, work: Work | None) -> pa.Table | None:
         """The rows of a text whose plan is kept.  Runs no job."""
-        return self._views.kept(text)
+        return self._views.kept(text, work)
 
 
 def few(session: SparkSession, text: str, work: Work | None = None) -> pa.Table:
@@ -93,7 +93,7 @@ def few(session: SparkSession, text: str, work: Work | None = None) -> pa.Table:
 
     Runs no Spark job if their plan is kept, or if they are part of it; else one.
     """
-    found = session.kept(text) if isinstance(session, Planner) else None
+    found = session.kept(text, work) if isinstance(session, Planner) else None
     if found is not None:
         return found
     started = time.monotonic()
@@ -192,9 +192,9 @@ class Views:
                     rows.createOrReplaceGlobalTempView(name.removeprefix("global_temp."))
                     self._unknown.discard(name)
 
-    def kept(self, text: str) -> pa.Table | None:
+    def kept(self, text: str, work: Work | None = None) -> pa.Table | None:
         """The rows of a text whose plan is kept.  Runs no job."""
-        return self._kept.rows(text, self._tables)
+        return self._kept.rows(text, self._tables, work)
 
     def asked(self, text: str) -> pa.Table | None:
         """As `kept`, of what people ask: whatever that is, the ticks' own plans stay."""

@@ -151,7 +151,7 @@ class Store:
         """Computes every column of every row and keeps nothing.  Raises what one of them raises.  Runs a Spark job, or
         none if planning does it."""
         is_small = rows <= self.small_rows
-        if is_small and self.views.kept(sql) is not None:
+        if is_small and self.views.kept(sql, self.work) is not None:
             return
         computed = (self.views.small if is_small else self.views.large).sql(sql)
         if is_small and planned(computed) is not None:
