@@ -96,7 +96,11 @@ class Engine:
         self.exports: dict[str, str] = {}  # of each path of a bucket that COPY writes to now, the COPY's id
         self.started_at = time.time()
         self.running = Running(self)
-        self._recover()
+        try:
+            self._recover()
+        except BaseException:
+            self._let_go()
+            raise
         self.loop = Loop(self.cluster, pace or Pace())
         self.loop.start()
         self.drop_with_dependants([item.id for item in self.catalog.items.values() if item.is_temporary])
@@ -261,6 +265,10 @@ class Engine:
             return
         self._is_closed = True
         self.loop.stop()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Of whatever was opened, so that somebody else can have it."""
         for delivery in self.cluster.deliveries.values():
             delivery.close()
         for source in self.cluster.sources.values():

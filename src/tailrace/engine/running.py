@@ -14,7 +14,7 @@ from tailrace.catalog.storage import Stored
 from tailrace.engine import clusters, flink_jobs, flink_tables, generated_sources, sinks, sources, widening
 from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.sink_switch import SWITCHED
-from tailrace.errors import InternalError
+from tailrace.errors import InternalError, SqlError
 from tailrace.plan.walk import scans
 from tailrace.sinks.contract import Progress, Sink
 from tailrace.sources.contract import Offsets, Source
@@ -45,6 +45,17 @@ class Running:
 
     def restore(self, stored: Stored) -> Item:
         """The item of a stored CREATE statement: parsed and planned again."""
+        try:
+            return self._made_again(stored)
+        except SqlError as error:
+            raise SqlError(
+                f'cannot make {stored.kind} "{stored.name}" again: {error.message}',
+                detail="Another version of Tailrace has made it.  The data directory is as it was.",
+                hint="Open the directory with that version, and drop the object there or stay with it.",
+                sqlstate=error.sqlstate,
+            ) from error
+
+    def _made_again(self, stored: Stored) -> Item:
         identity = Identity(id=stored.id, name=stored.name, facts=stored.facts)
         if stored.kind == "secret":
             return Item(id=stored.id, kind="secret", name=stored.name, statement=None, create_sql=stored.create_sql)
