@@ -37,7 +37,7 @@ def test_the_jobs_of_a_tick_are_those_of_its_objects(engine: Engine) -> None:
     )
     assert asked(engine, costs) == [
         {"name": "most", "jobs": 1, "rows": 1, "planned": False},  # in files: only what stays here is timed
-        {"name": "sums", "jobs": 0, "rows": 15000, "planned": True},  # what was asked at the tick before as well is planned to be kept
+        {"name": "sums", "jobs": 0, "rows": 15000, "planned": True},  # asked a second time, so that it is kept
     ]
     assert asked(engine, "SELECT jobs FROM mz_internal.mz_ticks ORDER BY tick DESC LIMIT 1") == [{"jobs": 1}]
     first = "WHERE tick = (SELECT min(tick) FROM mz_internal.mz_tick_costs WHERE rows > 0)"

@@ -15,14 +15,15 @@ from tailrace.engine.contents import check_readable, reading, text_of, wait_unti
 from tailrace.engine.rows import rows_of
 from tailrace.engine.system.registry import rows_now
 from tailrace.plan.bind import BoundQuery
+from tailrace.plan.brief import is_brief
 from tailrace.plan.data_errors import explain
 from tailrace.plan.expressions import Literal
 from tailrace.plan.local.contract import NotLocal
 from tailrace.plan.local.rows import rows_of as local_rows
-from tailrace.plan.nodes import Aggregate, Distinct, Filter, Node, Project, Scan, TopK, Union, Values, inputs
+from tailrace.plan.nodes import Node
 from tailrace.plan.substitute import substitute
 from tailrace.plan.to_spark import render_order
-from tailrace.plan.walk import has_own_subquery, scans
+from tailrace.plan.walk import scans
 from tailrace.sql.names import QueryText
 from tailrace.statements.contract import Result
 from tailrace.types.core import Schema, SqlType, Tick
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from tailrace.engine.session import EngineSession
 
 _log = logging.getLogger("tailrace.engine")
-
-_BRIEF = Scan | Values | Filter | Project | Aggregate | Distinct | Union | TopK
 
 Arguments = Sequence[tuple[SqlType, str | None]]
 
@@ -88,18 +87,13 @@ def collect(
             text = f"SELECT {names} FROM ({text_of(session.engine, node, t, time)})"
             text += f" ORDER BY {order}" if order else ""
             views = session.engine.views
-            rows = views.asked(text) if _is_brief(node) else None
+            rows = views.asked(text) if is_brief(node) else None
             return rows if rows is not None else views.small.sql(text).toArrow()
 
         try:
             return session.interruptible(found)
         except Exception as error:
             raise explain(error) from error
-
-
-def _is_brief(node: Node) -> bool:
-    """It takes about as long as its rows take to be read: if those are few, nobody need be able to cancel it."""
-    return isinstance(node, _BRIEF) and not has_own_subquery(node) and all(map(_is_brief, inputs(node)))
 
 
 @contextmanager
