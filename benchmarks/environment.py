@@ -64,6 +64,7 @@ def build_pathway() -> None:
 
 
 def _build(python: Path, *packages: str) -> None:
+    print(f"{packages[-1]} into {python.parent.parent} (some minutes) …", flush=True)
     if not python.exists():
         subprocess.run([PYTHON, "-m", "venv", str(python.parent.parent)], check=True)
     subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka import Message as Record
@@ -24,17 +25,21 @@ _UNSETTLED = (
     KafkaError._NOENT,  # of the client itself, which knows no leader and does not ask again by itself
 )
 
-_admin = AdminClient({"bootstrap.servers": BOOTSTRAP})
+
+@cache
+def _admin() -> AdminClient:
+    """Made when it is asked for: there is no broker yet while the peers are set up."""
+    return AdminClient({"bootstrap.servers": BOOTSTRAP})
 
 
 def create_topic(name: str) -> None:
-    for future in _admin.create_topics([NewTopic(name, PARTITIONS, 1)]).values():
+    for future in _admin().create_topics([NewTopic(name, PARTITIONS, 1)]).values():
         future.result()
     end_offsets(name)  # returns once every partition has a leader
 
 
 def delete_topics(names: Iterable[str]) -> None:
-    for future in _admin.delete_topics(list(names)).values():
+    for future in _admin().delete_topics(list(names)).values():
         try:
             future.result()
         except KafkaException:  # already gone
@@ -42,25 +47,25 @@ def delete_topics(names: Iterable[str]) -> None:
 
 
 def topic_exists(name: str) -> bool:
-    return name in _admin.list_topics(timeout=10).topics
+    return name in _admin().list_topics(timeout=10).topics
 
 
 def topics_with_prefix(prefix: str) -> list[str]:
-    return [name for name in _admin.list_topics(timeout=10).topics if name.startswith(prefix)]
+    return [name for name in _admin().list_topics(timeout=10).topics if name.startswith(prefix)]
 
 
 def end_offsets(topic: str) -> list[int]:
     """The last stable offset of each partition: everything below it is visible to `read_committed`."""
     request = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(PARTITIONS)}
     while True:
-        futures = _admin.list_offsets(request, isolation_level=IsolationLevel.READ_COMMITTED)
+        futures = _admin().list_offsets(request, isolation_level=IsolationLevel.READ_COMMITTED)
         try:
             offsets = {tp.partition: future.result().offset for tp, future in futures.items()}
         except KafkaException as error:
             if error.args[0].code() not in _UNSETTLED:
                 raise
             time.sleep(0.05)
-            _admin.list_topics(topic, timeout=10)
+            _admin().list_topics(topic, timeout=10)
         else:
             return [offsets[p] for p in range(PARTITIONS)]
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from pyspark.sql import SparkSession
 
 from tailrace.engine.engine import Engine
+from tailrace.engine.sizes import Sizes
+from tailrace.ticks.loop import Pace
 
+SMALL = 100
 MISSING = "count(*) FILTER (WHERE (m -> 'b') IS NULL) AS missing, count(*) AS rows"
 
 
-@pytest.mark.parametrize("rows", [10, 25_000])  # on the driver, and beyond it
+@pytest.fixture(scope="module")
+def engine(spark: SparkSession) -> Iterator[Engine]:
+    with Engine(spark, pace=Pace(interval=0.02), sizes=Sizes(small_rows=SMALL)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("rows", [10, 6 * SMALL])  # on the driver, and beyond it
 def test_after_updates_and_deletes(engine: Engine, rows: int) -> None:
     name = f"held_{rows}"
     engine.sql(f"CREATE TABLE {name} (id int, m map[text=>int])")

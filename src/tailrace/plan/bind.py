@@ -90,7 +90,7 @@ def bind_query(
         names, list(parameters), targets=tuple(targets), arguments=tuple(arguments), describes=describes
     )
     body = bind_body(tree, context, Place({}, None))
-    refuse_compared_maps(body.node)
+    refuse_compared_maps(body.node, body.order_by)
     node = rewrite(_with_canonical_json(body.node))
     if not body.visible and scans(node):
         raise NotSupported("a result without columns not yet supported", hint="Say SELECT 1 FROM …")

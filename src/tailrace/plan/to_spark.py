@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from tailrace.errors import NotSupported
+from tailrace.plan.comparable import is_comparable
 from tailrace.plan.expressions import Expression, Order
 from tailrace.plan.functions.aggregates import Group, aggregate_text
 from tailrace.plan.functions.ordered import Sort
@@ -37,7 +38,7 @@ from tailrace.plan.outer import outer_refs
 from tailrace.plan.recursion import Keep, fixpoint
 from tailrace.plan.spark_expressions import Environment
 from tailrace.plan.spark_json import shared_parses
-from tailrace.types.core import MapOf, Schema
+from tailrace.types.core import Schema
 from tailrace.types.spark import spark_type
 
 Leaf = Callable[[Scan], str]
@@ -284,6 +285,4 @@ def _outputs(texts: Sequence[str]) -> str:
 
 def _tie_breakers(schema: Schema, columns: Sequence[str]) -> list[str]:
     """All columns, so that equal sort keys leave no choice.  Spark cannot order maps."""
-    return [
-        f"{c} ASC NULLS LAST" for c, s in zip(columns, schema, strict=True) if not isinstance(s.type, MapOf)
-    ]
+    return [f"{c} ASC NULLS LAST" for c, s in zip(columns, schema, strict=True) if is_comparable(s.type)]
