@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tailrace.catalog.database import FILE
 from tailrace.engine.engine import Engine
 from tailrace.errors import ObjectInUse, SqlError, Unavailable, UnknownObject
 from tailrace.sinks.kafka import KafkaSink
@@ -45,25 +42,6 @@ def test_a_new_process_goes_on_where_the_last_one_stopped(spark: SparkSession, t
         answer = engine.sql("SELECT price FROM bids WHERE item = 3")
         assert answer is not None
         assert answer.to_pylist() == [{"price": 7}]
-
-
-def test_what_cannot_be_made_again_is_named_and_nothing_is_lost(spark: SparkSession, tmp_path: Path) -> None:
-    with Engine(spark, tmp_path) as engine:
-        engine.sql(SCRIPT)
-    _rewrite(tmp_path, "sum(", "sum_of_another_version(")
-    for _ in range(2):  # whoever could not open it has let go of it
-        with pytest.raises(SqlError, match=r'view "materialize\.public\.totals" again') as refused:
-            Engine(spark, tmp_path)
-        assert refused.value.sqlstate == "42883"
-        assert refused.value.hint is not None
-    _rewrite(tmp_path, "sum_of_another_version(", "sum(")
-    with Engine(spark, tmp_path) as engine:
-        assert totals(engine) == [(1, 50)]
-
-
-def _rewrite(directory: Path, old: str, new: str) -> None:
-    with closing(sqlite3.connect(directory / FILE)) as catalog, catalog:
-        catalog.execute("UPDATE items SET create_sql = replace(create_sql, ?, ?)", (old, new))
 
 
 def test_a_dropped_id_is_not_given_again(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from tailrace.catalog.items import DEFAULT_DATABASE, RELATIONS, FullName, Item
+from tailrace.catalog.items import DEFAULT_DATABASE, RELATIONS, FullName, Item, whole
 from tailrace.catalog.namespaces import DEFAULT_PATH, SYSTEM_SCHEMAS, Namespaces, unknown_database, unknown_schema
 from tailrace.errors import DependentObjects, DuplicateObject, SqlError, UnknownObject, WrongObjectType
 from tailrace.plan.names import Relation
@@ -173,6 +173,7 @@ class Catalog:
         if item.kind not in RELATIONS or item.schema is None:
             verb = "cannot be depended upon" if item.kind == "sink" else "cannot be selected from"
             raise WrongObjectType(f"{item.kind} {item.name} {verb}", position=position)
+        whole(item)
         return Relation(
             id=item.id,
             kind=item.kind,

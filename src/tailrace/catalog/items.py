@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailrace.errors import SqlError
 from tailrace.plan.nodes import Key, Node
 from tailrace.types.core import Schema
 
@@ -37,6 +38,7 @@ class Item:
 
     `facts` are durable decisions of the moment of creation (the tick, start offsets): small JSON values.
     Relations have a `schema`; views a `plan`; `keys` and `append_only` are what the planner could prove.
+    `broken`: why it could not be made again at a start.  Then it has no column and no plan, and stands still.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Item:
     watermark: int | None = None  # the place of the column that has one
     cluster: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    broken: SqlError | None = None
 
     @property
     def part_of(self) -> str | None:
@@ -79,3 +82,11 @@ class Item:
         """What an item needs ranks before it: items in order of creation, then sinks, which ALTER SINK may have read
         something younger, and which nobody needs."""
         return self.kind == "sink", self.number
+
+
+def whole(item: Item) -> Item:
+    """The item, for whoever needs to know what it is made of.  Raises if it is broken."""
+    if item.broken is None:
+        return item
+    broken = item.broken
+    raise SqlError(broken.message, detail=broken.detail, hint=broken.hint, sqlstate="55000")

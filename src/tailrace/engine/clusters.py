@@ -146,7 +146,7 @@ def restated(cluster: Cluster) -> str:
 def paused(engine: Engine) -> frozenset[str]:
     """Ids of everything that stands still."""
     still = {cluster.name for cluster in engine.clusters.all() if cluster.is_paused}
-    items = [item for item in engine.catalog.items.values() if item.cluster in still]
+    items = [each for each in engine.catalog.items.values() if each.cluster in still and each.broken is None]
     return frozenset(id for item in items for id in (item.id, item.facts.get("sink")) if id is not None)
 
 

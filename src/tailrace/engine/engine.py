@@ -33,6 +33,7 @@ from tailrace.engine import clusters, flink_tables, widening
 from tailrace.engine.advisory import AdvisoryLocks
 from tailrace.engine.changes import Changes
 from tailrace.engine.contents import reading, text_of
+from tailrace.engine.restoring import restored
 from tailrace.engine.running import Running
 from tailrace.engine.session import EngineSession
 from tailrace.engine.sessions import Sessions
@@ -113,7 +114,7 @@ class Engine:
         for stored in self.storage.items():
             number = float("inf") if stored.kind == "sink" else int(stored.id[1:])
             self.catalog = replay.before(self.catalog, number)
-            item = self.running.restore(stored)
+            item = restored(self, stored)
             self.catalog = self.catalog.with_item(replay.first(item))
             self.seen[item.id] = item
             if item.cluster is not None and self.clusters.find(item.cluster) is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import Item
+from tailrace.catalog.items import Item, whole
 from tailrace.engine import sinks
 from tailrace.engine.avro_sinks import KEY, VALUE
 from tailrace.engine.define import scan_of
@@ -134,7 +134,7 @@ def _moment(value: int) -> str:
 
 def _node(session: EngineSession, statement: ExplainPlan) -> Node:
     if statement.name is not None:
-        item = session.resolve(statement.name, str(statement.kind))
+        item = whole(session.resolve(statement.name, str(statement.kind)))
         return item.plan or scan_of(item)
     query = getattr(statement.statement, "query", None)
     if query is None:

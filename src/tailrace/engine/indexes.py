@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import Item
+from tailrace.catalog.items import Item, whole
 from tailrace.engine.define import Identity
 from tailrace.engine.privileges import require_owner
 from tailrace.errors import WrongObjectType
@@ -24,7 +24,7 @@ _INDEXED = ("table", "source", "view", "materialized view")
 
 
 def item(session: EngineSession, statement: CreateIndex, identity: Identity) -> Item:
-    relation = session.resolve(statement.relation)
+    relation = whole(session.resolve(statement.relation))
     if relation.kind not in _INDEXED:
         raise WrongObjectType(
             f"{relation.name} is a {relation.kind}, which cannot be indexed", position=statement.relation.position

@@ -146,6 +146,8 @@ class _Renaming:
             return replace(item, create_sql=f"CREATE SECRET {self._session.printer().name(Name(name.parts))};")
         if item.statement is None:  # it came with another object
             return item
+        if item.broken is not None:
+            raise DependentObjects(f"cannot rename {self._what}: {item.broken.message}", hint=item.broken.hint)
         try:
             self._number = item.number
             statement = rewritten(item.statement, self._name, self._query)

@@ -14,7 +14,7 @@ from tailrace.catalog.storage import Stored
 from tailrace.engine import clusters, flink_jobs, flink_tables, generated_sources, sinks, sources, widening
 from tailrace.engine.define import Identity, scan_of
 from tailrace.engine.sink_switch import SWITCHED
-from tailrace.errors import InternalError, SqlError
+from tailrace.errors import InternalError
 from tailrace.plan.walk import scans
 from tailrace.sinks.contract import Progress, Sink
 from tailrace.sources.contract import Offsets, Source
@@ -31,6 +31,7 @@ from tailrace.types.core import BEGINNING, Tick
 
 if TYPE_CHECKING:
     from tailrace.engine.engine import Engine
+    from tailrace.engine.session import EngineSession
 
 
 class Running:
@@ -43,19 +44,8 @@ class Running:
         self.beginning = threading.Lock()  # held while a table of Flink's is read for the first time
         self._ahead: dict[str, tuple[Sink, Errand[Progress]]] = {}
 
-    def restore(self, stored: Stored) -> Item:
+    def restore(self, stored: Stored, session: EngineSession) -> Item:
         """The item of a stored CREATE statement: parsed and planned again."""
-        try:
-            return self._made_again(stored)
-        except SqlError as error:
-            raise SqlError(
-                f'cannot make {stored.kind} "{stored.name}" again: {error.message}',
-                detail="Another version of Tailrace has made it.  The data directory is as it was.",
-                hint="Open the directory with that version, and drop the object there or stay with it.",
-                sqlstate=error.sqlstate,
-            ) from error
-
-    def _made_again(self, stored: Stored) -> Item:
         identity = Identity(id=stored.id, name=stored.name, facts=stored.facts)
         if stored.kind == "secret":
             return Item(id=stored.id, kind="secret", name=stored.name, statement=None, create_sql=stored.create_sql)
@@ -65,7 +55,6 @@ class Running:
             return sources.progress(self._engine.catalog.items[stored.facts["progress_of"]], identity)
         if "part_of" in stored.facts:
             return generated_sources.part(self._engine.catalog.items[stored.facts["part_of"]], identity)
-        session = self._engine.session()
         statement = parse_statement(stored.create_sql.rstrip().removesuffix(";"), types=session.type)
         define = getattr(sys.modules[type(statement).__module__], "define", None)
         if define is None:
@@ -103,6 +92,10 @@ class Running:
                 self._ahead[item.id] = sink, Errand.begun(sink.progress)
 
     def start(self, item: Item) -> None:
+        if item.broken is not None:
+            self._engine.cluster.broken |= {item.id}
+            self._engine.statuses.note(item.id, "stalled", item.broken.message, item.broken.hint)
+            return
         self.pause()
         self.retain(item)
         match item.kind:

@@ -68,10 +68,10 @@ class Recorder:
         self.used: set[str] = set()
 
     def relation(self, parts: tuple[str, ...], position: int | None) -> Relation:
+        self.used.add(self._catalog.resolve(parts, position).id)
         found = self._catalog.relation(parts, position)
         if found.id not in self._free:
             privileges.require(self._session, "SELECT", self._catalog.items[found.id])
-        self.used.add(found.id)
         return found
 
     def hinted(self, parts: tuple[str, ...], options: Mapping[str, str], position: int | None) -> Relation:
@@ -393,9 +393,10 @@ class EngineSession:
         recorder = Recorder(self.catalog, self)
         tree = parse_query(query.text, query.start)
         written(tree)
-        bound = bind_query(tree, recorder, parameters, targets=targets, arguments=arguments, describes=describes)
-        self._used = frozenset(recorder.used)
-        return bound
+        try:
+            return bind_query(tree, recorder, parameters, targets=targets, arguments=arguments, describes=describes)
+        finally:
+            self._used = frozenset(recorder.used)
 
     def bind_change(
         self, tree: exp.Expr, table: Item, parameters: Sequence[SqlType | None], targets: Sequence[SqlType]

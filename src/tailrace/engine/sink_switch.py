@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tailrace.catalog.items import Item
+from tailrace.catalog.items import Item, whole
 from tailrace.engine import avro_sinks, privileges, sinks
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.define import Identity, scan_of
@@ -38,6 +38,7 @@ def switch(session: EngineSession, sink: Item, relation: Name) -> None:
     """Returns when the new relation is the sink's.  Waits, as long as the session wants to, for a sink that stands
     still: before it has written what it owes, there is no T."""
     engine = session.engine
+    whole(sink)
     statement = _switched(session, sink, relation)
     new, target = sinks.checked(session, statement)
     privileges.require(session, "SELECT", new)

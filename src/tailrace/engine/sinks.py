@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tailrace.catalog.items import Item
+from tailrace.catalog.items import Item, whole
 from tailrace.engine import avro_sinks, connections, sink_iceberg, sink_postgres, sink_redis
 from tailrace.engine.contents import wait_until_filled
 from tailrace.engine.define import Identity, scan_of
@@ -77,7 +77,7 @@ def checked(session: EngineSession, statement: CreateSink) -> tuple[Item, Target
 
 
 def _relation(session: EngineSession, statement: CreateSink) -> Item:
-    relation = session.resolve(statement.relation)
+    relation = whole(session.resolve(statement.relation))
     if relation.kind == "system table":
         raise NotSupported("creating a sink directly on a catalog object not yet supported")
     if relation.kind not in _SINKABLE:
@@ -96,7 +96,7 @@ def _connections(session: EngineSession, statement: CreateSink) -> list[Item]:
 
 
 def item(session: EngineSession, statement: CreateSink, identity: Identity) -> Item:
-    relation = read_by(identity.facts, session.resolve(statement.relation))
+    relation = read_by(identity.facts, whole(session.resolve(statement.relation)))
     used = _connections(session, statement)
     request = SinkRequest(
         engine=session.engine, statement=statement, identity=identity, relation=relation, connection=used[0]

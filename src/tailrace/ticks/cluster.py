@@ -64,6 +64,7 @@ class Cluster:
     settled: Tick = BEGINNING  # up to here everything is done, and every subscriber has been told
     retained: dict[str, int] = field(default_factory=dict)  # relations whose past can be read, and for how many ms
     paused: frozenset[str] = frozenset()  # objects that stand still because they were told to
+    broken: frozenset[str] = frozenset()  # objects that could not be made again: what they will need is not forgotten
     known_ends: dict[str, Offsets] = field(default_factory=dict)  # how far each source could be read when last asked
     on_tick: Callable[[Tick], None] = lambda _: None
     wake: Callable[[], None] = lambda: None  # when a target has answered that the loop did not wait for
@@ -121,6 +122,7 @@ class Cluster:
             self.known_ends.pop(id, None)
             self.retained.pop(id, None)
             self.statuses.forget(id)
+        self.broken -= ids
         self.keep_needed()
         self.lanes.close_unused()
 

@@ -294,7 +294,7 @@ class Loop:
 
     def _checkpoint(self) -> None:
         self._checkpoint_at = time.monotonic() + self.pace.checkpoint
-        if self.cluster.log.last <= self._checkpointed:
+        if self.cluster.log.last <= self._checkpointed or self.cluster.broken:
             return
         self._checkpointed = self.cluster.log.last
         tick = self.cluster.lanes.checkpointable()

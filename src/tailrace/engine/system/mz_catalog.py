@@ -148,6 +148,8 @@ def _indexes(session: EngineSession) -> Rows:
 
 def index_keys(index: Item, relation: Item) -> list[tuple[int | None, str]]:
     """Place, from 1, and text of each; the place is None if it is no column.  A default index is on the key."""
+    if index.broken is not None:
+        return []
     names = [column.name for column in relation.schema or ()]
     keys = index.statement.keys
     if keys is None:
