@@ -69,8 +69,9 @@ def test_the_same_tick_under_two_partitionings_gives_the_same_rows(one: World, m
         one.tick((Change("t", t, leaving), Change("u", u, leaving)))
         many.tick((Change("u", u[::-1], leaving), Change("t", (*t[6:], *t[:6]), leaving)))
         expected = one.changes(one.engine.views.small)
-        assert one.changes(one.engine.views.large) == expected
         assert many.changes(many.engine.views.large) == expected
-        assert many.changes(many.engine.views.small) == expected
+        if tick:  # crosswise, what each engine holds by the other's plans
+            assert one.changes(one.engine.views.large) == expected
+            assert many.changes(many.engine.views.small) == expected
         one.check(one.each_tick)
         many.check(many.each_tick)

@@ -94,7 +94,8 @@ class Running:
     def start(self, item: Item) -> None:
         if item.broken is not None:
             self._engine.cluster.broken |= {item.id}
-            self._engine.statuses.note(item.id, "stalled", item.broken.message, item.broken.hint)
+            for id in filter(None, (item.id, item.facts.get("sink"))):
+                self._engine.statuses.note(id, "stalled", item.broken.message, item.broken.hint)
             return
         self.pause()
         self.retain(item)
