@@ -4,6 +4,7 @@ and its sinks miss and repeat nothing."""
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import uuid
 from contextlib import closing
@@ -170,14 +171,24 @@ def test_everything_else_goes_on_and_says_what_stands_still(
         assert asked(engine, "SELECT * FROM totals ORDER BY item") == [(1, 30), (2, 12)]
 
 
-def test_what_others_rest_on_is_named_and_nothing_is_lost(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("known", "unknown", "named"),
+    [
+        ("bigint", "int_of_another_version", 'table "materialize.public.bids"'),  # too much rests on it
+        ("VIEW", "VIEW OF ANOTHER VERSION", 'view "materialize.public.dear"'),  # what it rests on is not known
+    ],
+)
+def test_what_cannot_stand_still_alone_is_named_and_nothing_is_lost(
+    spark: SparkSession, tmp_path: Path, known: str, unknown: str, named: str
+) -> None:
     with opened(spark, tmp_path) as engine:
         engine.sql("CREATE TABLE bids (item int, price bigint); INSERT INTO bids VALUES (1, 30)")
-    rewritten(tmp_path, "bigint", "int_of_another_version")
+        engine.sql("CREATE VIEW dear AS SELECT * FROM bids WHERE price > 10")
+    rewritten(tmp_path, known, unknown)
     for _ in range(2):  # whoever could not open it has let go of it
-        with pytest.raises(SqlError, match=r'^table "materialize\.public\.bids" cannot be made again') as refused:
+        with pytest.raises(SqlError, match=f"^{re.escape(named)} cannot be made again") as refused:
             opened(spark, tmp_path)
         assert refused.value.hint is not None
-    rewritten(tmp_path, "int_of_another_version", "bigint")
+    rewritten(tmp_path, unknown, known)
     with opened(spark, tmp_path) as engine:
         assert asked(engine, "SELECT * FROM bids") == [(1, 30)]

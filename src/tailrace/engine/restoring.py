@@ -37,16 +37,24 @@ def restored(engine: Engine, stored: Stored) -> Item:
             hint="Open the data directory with that version.",
             sqlstate=error.sqlstate,
         )
-        if stored.kind not in _ALONE:
+        statement = _parsed(session, stored) if stored.kind in _ALONE else None
+        if statement is None:
             raise broken from error
         broken.detail, broken.hint = "Another version of Tailrace has made it.", _HINT
         _log.warning("object cannot be made again id=%s name=%s error=%s", stored.id, stored.name, error.message)
-        return _standing_still(session, stored, broken)
+        return _standing_still(session, stored, statement, broken)
 
 
-def _standing_still(session: EngineSession, stored: Stored, broken: SqlError) -> Item:
+def _parsed(session: EngineSession, stored: Stored) -> Any:
+    """None if it is no statement of this version: then nobody knows what it needs."""
+    try:
+        return parse_statement(stored.create_sql.rstrip().removesuffix(";"), types=session.type)
+    except SqlError:
+        return None
+
+
+def _standing_still(session: EngineSession, stored: Stored, statement: Any, broken: SqlError) -> Item:
     """As much of it as can be known."""
-    statement: Any = parse_statement(stored.create_sql.rstrip().removesuffix(";"), types=session.type)
     needs = {stored.facts[fact] for fact in ("from", "index_of") if fact in stored.facts}
     if stored.kind == "sink":
         needs |= {session.resolve(name).id for name in statement.target.connections}
